@@ -1,4 +1,4 @@
-/** Spreadsheets of the estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
+/** Reads spreadsheets of IBGE's estimates (DOU) and of the population sent to the audit court (TCU). In: grids by sheet. */
 import { STATES } from '../../model/territory/states.ts'
 import { ImportError } from '../import-error.ts'
 import {
@@ -12,15 +12,15 @@ import {
 
 const TITLES = ['uf', 'cod. uf', 'cod. munic', 'nome do municipio'] as const
 
-/** @returns the header's row index of a municipal sheet, or -1 */
+/** @returns row index of the header of a municipal sheet, or -1 */
 export const findEstimatesHeader = (grid: Grid): number =>
   grid.findIndex(
-    (row, index) => index < 10 && TITLES.every((title, at) => foldTitle(row[at] ?? '') === title),
+    (row, index) => index < 10 && TITLES.every((title, column) => foldTitle(row[column] ?? '') === title),
   )
 
 /**
- * Code = two digits of the state and five of the municipality. The year is in the title line of an estimate, and in
- * the title of the population column of the census.
+ * Reads one sheet. A code joins two digits of the state and five of the municipality.
+ * The year is in the title line of an estimate, or in the title of a census's population column.
  */
 export function readEstimates(file: string, grid: Grid, national: Grid | null): IbgeTable {
   const header = findEstimatesHeader(grid)
@@ -34,14 +34,14 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
       .flat()
       .join(' '),
   )
-  const counted = censusYear(file, title)
-  const year = counted ?? Number(/20\d\d|19\d\d/.exec(title)?.[0])
+  const census = findCensusYear(file, title)
+  const year = census ?? Number(/20\d\d|19\d\d/.exec(title)?.[0])
   if (!Number.isInteger(year))
     throw new ImportError(file, 'does not say the year in its title', 'Fetch the file again')
   const table = new TableBuilder(file)
   for (let index = header + 1; index < grid.length; index += 1) {
     const [, state = '', municipality = '', name = '', value = ''] = grid[index] ?? []
-    // Source and footnotes are in the first column alone; anything else is a row of the table.
+    // Skip the source and footnotes, which fill only the first column.
     if ([state, municipality, name, value].every((cell) => cell.trim() === '')) continue
     if (!/^\d{1,2}$/.test(state.trim()) || !/^\d{1,5}$/.test(municipality.trim()))
       throw new ImportError(
@@ -58,27 +58,26 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
     )
   }
   for (const row of national ?? []) addTotal(table, row, year)
-  return table.finish(counted === null ? 'ibge-estimates' : 'ibge-tcu', false)
+  return table.finish(census === null ? 'ibge-estimates' : 'ibge-tcu', false)
 }
 
 /**
- * Which census a table counts, or null for an estimate. What is sent to the audit court names several years: that of the
- * publication, that of the boundaries, that of the count. IBGE estimated no population for 2023: the table of that year is the
- * count of 2022.
+ * Finds the census year of a table, or null for an estimate. Tables for the audit court name several years: of publication,
+ * of boundaries and of the census. IBGE made no estimate for 2023, so the table of 2023 holds the census of 2022.
  *
- * @param title of the sheet and of its columns, folded
+ * @param title folded title of the sheet and its columns
  */
-function censusYear(file: string, title: string): number | null {
+function findCensusYear(file: string, title: string): number | null {
   const census = /censo(?: demografico)?(?: de)? (\d{4})/.exec(title)?.[1]
   if (census !== undefined) return Number(census)
   if (/estimativa|estimada/.test(title)) return null
-  const named = /tcu.*pop(\d{4})/i.exec(file)?.[1]
-  if (named !== undefined && CENSUS_YEARS.has(Number(named))) return Number(named)
+  const yearInName = /tcu.*pop(\d{4})/i.exec(file)?.[1]
+  if (yearInName !== undefined && CENSUS_YEARS.has(Number(yearInName))) return Number(yearInName)
   return /lei complementar n\S* 143/.test(title) && /\b2023\b/.test(title) ? 2022 : null
 }
 
 function addTotal(table: TableBuilder, row: readonly string[], year: number): void {
-  // Names may carry a footnote too. Regions are not read: their states are.
+  // Names may end in a footnote mark. Regions are skipped, because their states are read.
   const label = foldTitle((row[0] ?? '').split('(')[0] ?? '')
   const population = readPopulationCell(row[1] ?? '')
   if (typeof population !== 'number') return

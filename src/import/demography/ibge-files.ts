@@ -1,6 +1,6 @@
 /**
- * IBGE's published forms, recognised by content. In: file name and bytes. Out: municipalities and populations with the
- * cell each came from. Whether a municipality exists is checked by the importer, which has the list.
+ * Recognises IBGE's file formats by content and reads them. In: file name and bytes. Out: municipalities and populations
+ * with their source cells. The importer checks that the municipalities exist, because it has the list.
  */
 
 import { type CellObject, read, type WorkSheet } from '@e965/xlsx'
@@ -17,7 +17,7 @@ export type { IbgeTable } from './ibge-table.ts'
 const isXls = (head: Buffer): boolean => head.readUInt32BE(0) === 0xd0cf11e0
 const isZip = (head: Buffer): boolean => head.readUInt32BE(0) === 0x504b0304
 
-/** @param head first bytes of the file; @returns whether readIbge may be called */
+/** @param head first bytes of the file @returns true if readIbge() can read the file */
 export function recogniseIbge(fileName: string, head: Buffer): boolean {
   if (head.length < 8) return false
   if (/\.xlsx?$/i.test(fileName)) return isXls(head) || isZip(head)
@@ -29,7 +29,7 @@ export function recogniseIbge(fileName: string, head: Buffer): boolean {
   return false
 }
 
-/** @throws ImportError naming file, what is wrong and what to do */
+/** @throws ImportError with the file, the problem and the remedy */
 export function readIbge(file: string, bytes: Buffer): IbgeTable {
   if (bytes.length === 0) throw new ImportError(file, 'is empty', 'Fetch the file again')
   if (/\.xlsx?$/i.test(file)) return readWorkbook(file, bytes)
@@ -40,12 +40,12 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
     throw new ImportError(file, 'is not UTF-8', 'Import the file as IBGE publishes it')
   }
   if (/\.json$/i.test(file)) return readJson(file, bytes)
-  const wide = text.startsWith('code_muni;')
-  refuseManyCells(file, bytes, wide ? ';' : ',')
-  const grid = splitCsv(text, wide ? ';' : ',')
+  const isWide = text.startsWith('code_muni;')
+  refuseManyCells(file, bytes, isWide ? ';' : ',')
+  const grid = splitCsv(text, isWide ? ';' : ',')
   const columns = grid[0]?.length ?? 0
   const last = grid.at(-1) ?? []
-  // The last line may lack its line break; a text that ends inside a cell or before its last cell was cut.
+  // The last line may lack its line break. A file that ends inside a cell or before the last cell is truncated.
   const isOpen = /(^|[,;])"([^"]|"")*$/.test(text.slice(text.lastIndexOf('\n') + 1))
   if (!text.endsWith('\n') && (isOpen || last.length < columns))
     throw new ImportError(
@@ -61,7 +61,7 @@ export function readIbge(file: string, bytes: Buffer): IbgeTable {
         'Fetch the file again',
       )
   })
-  return wide ? readSidraWide(file, grid) : readDtb(file, grid)
+  return isWide ? readSidraWide(file, grid) : readDtb(file, grid)
 }
 
 function readJson(file: string, bytes: Buffer): IbgeTable {
@@ -102,7 +102,7 @@ function readWorkbook(file: string, bytes: Buffer): IbgeTable {
   )
 }
 
-/** Cells as text: numbers by their value, never by their display format. */
+/** Converts cells to text. Numbers come from the cell's value, never from its display format. */
 function toGrid(file: string, sheet: WorkSheet | undefined): Grid {
   const rows = (sheet?.['!data'] ?? []) as (CellObject | undefined)[][]
   refuseWideGrid(file, rows)
@@ -111,12 +111,12 @@ function toGrid(file: string, sheet: WorkSheet | undefined): Grid {
 
 function cellText(cell: CellObject | undefined): string {
   if (cell?.v === undefined || cell.v === null) return ''
-  // The value of an error cell (#N/A) is its number in the file format: 42 is not a population.
+  // An error cell (#N/A) holds an error number, such as 42, which must not be read as a population.
   if (cell.t === 'e') return '#'
   return typeof cell.v === 'number' ? numberAsText(cell.v) : String(cell.v)
 }
 
-/** Quoted cells may hold the separator; none of these files has a line break inside a cell. */
+/** Splits CSV with quoted cells. Line breaks inside cells are not supported, because IBGE's files have none. */
 function splitCsv(text: string, separator: string): Grid {
   return text
     .replace(/^\uFEFF/, '')

@@ -1,4 +1,7 @@
-/** IBGE's files of one import beside each other: which one gives the list, which one each year, and whether its totals hold. Pure. */
+/**
+ * Compares the IBGE files of one import: chooses the list of municipalities, ranks sources of the same year, and checks
+ * totals. Pure functions.
+ */
 import type { Snapshot } from '../../release/manifest.ts'
 import { ImportError } from '../import-error.ts'
 import type { IbgeTable } from './ibge-table.ts'
@@ -8,7 +11,7 @@ export interface IbgeSource {
   readonly table: IbgeTable
 }
 
-/** Which family is used for a year that several have: the publisher's own tables before excerpts and reshaped copies. */
+/** Precedence of families when several cover one year: the publisher's tables, then excerpts and reshaped copies. */
 const PRECEDENCE = [
   'sidra-table',
   'sidra-values',
@@ -17,28 +20,28 @@ const PRECEDENCE = [
   'sidra-wide',
   'ibge-tcu',
 ]
-/** The longest list is the newest: municipalities are created, hardly ever abolished. Ties by file name. */
+/** Picks the longest list, which is the newest because municipalities are rarely abolished. The file name breaks ties. */
 export function pickList(sources: readonly IbgeSource[]): IbgeSource {
-  const [first] = sources
+  const [longest] = sources
     .filter(({ table }) => table.municipalities.length > 0)
     .sort(
       (left, right) =>
         right.table.municipalities.length - left.table.municipalities.length ||
         (left.snapshot.file < right.snapshot.file ? 1 : -1),
     )
-  if (first === undefined)
+  if (longest === undefined)
     throw new ImportError(
       sources[0]?.snapshot.file ?? 'IBGE',
       'comes without a municipality list',
       "Add IBGE's list of municipalities (DTB or the Localidades API) to the import",
     )
-  return first
+  return longest
 }
 
 export function comparePrecedence(left: IbgeSource, right: IbgeSource): number {
-  const rank = ({ table }: IbgeSource): number => PRECEDENCE.indexOf(table.family)
+  const rankOf = ({ table }: IbgeSource): number => PRECEDENCE.indexOf(table.family)
   return (
-    rank(left) - rank(right) ||
+    rankOf(left) - rankOf(right) ||
     right.table.population.length - left.table.population.length ||
     (left.snapshot.file < right.snapshot.file ? -1 : 1)
   )

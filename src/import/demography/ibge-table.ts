@@ -1,4 +1,4 @@
-/** What every IBGE reader gives: rows with the cell they came from. Types and the rules of single cells, no files. */
+/** Defines the table that every IBGE reader returns, with the source cell of each row, and parses single cells. */
 import { ImportError } from '../import-error.ts'
 
 export type PopulationType = 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'
@@ -8,7 +8,7 @@ export interface MunicipalityRow {
   readonly column: string
   readonly ibge_code: number
   readonly name: string
-  /** Column of the name, and its cell. */
+  /** Column of the name. */
   readonly name_column: string
   readonly name_raw: string
 }
@@ -31,15 +31,15 @@ export interface SetAsideCell {
 
 export interface IbgeTable {
   readonly family: string
-  /** The file itself says it was made by the demonstration. */
+  /** True if the file is marked as demonstration data. */
   readonly synthetic: boolean
-  /** Municipal cells published: municipalities + population + set_aside. */
+  /** Number of municipal cells: municipalities + population + set_aside. */
   readonly published: number
   readonly municipalities: readonly MunicipalityRow[]
   readonly population: readonly PopulationRow[]
-  /** Cells without a number, by mark; and those of another variable or category than the total. */
+  /** Cells with a mark in place of a number, and cells of other variables or of a category other than the total. */
   readonly set_aside: readonly SetAsideCell[]
-  /** Totals the file publishes, checked against the sum of municipalities. */
+  /** Published totals, to be compared with the sum of municipalities. */
   readonly totals: readonly {
     readonly level: 'BR' | 'UF'
     readonly code: string
@@ -50,15 +50,15 @@ export interface IbgeTable {
 
 export const SYNTHETIC_MARK = 'sus-data demonstration'
 export const CENSUS_YEARS: ReadonlySet<number> = new Set([2000, 2010, 2022])
-/** IBGE estimated no population for this year: what is published for it is the count of 2022, sent to the audit court (TCU). */
+/** Census year by year without an estimate. For 2023 IBGE published only the census of 2022, sent to the audit court (TCU). */
 const COUNTED_FOR = new Map([[2023, 2022]])
-/** @returns the year that a table of the audit court counts, by its file name; other tables are of the year they name */
+/** @returns the census year that a table for the audit court (by file name) holds for a year; other tables keep the year */
 export const countedYear = (file: string, year: number): number =>
   /tcu/i.test(file) ? (COUNTED_FOR.get(year) ?? year) : year
 const populationTypeOf = (year: number): PopulationType =>
   CENSUS_YEARS.has(year) ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
 
-/** Rows of a sheet or of a CSV: cells as text, in file order; index 0 is row 1. */
+/** Cells of a sheet or CSV as text, in file order. Index 0 is row 1. */
 export type Grid = readonly (readonly string[])[]
 
 /** Collects municipalities and population cells of one file into a table. */
@@ -85,8 +85,10 @@ export class TableBuilder {
   }
 
   /**
-   * One published population cell: a number, a mark, or an error naming row and column.
-   * Footnotes follow the number in brackets and dots part thousands: `460.434(1)` is 460434.
+   * Adds a published population cell, or sets it aside if it holds a mark.
+   * Dots separate thousands and a footnote follows in brackets: `460.434(1)` is 460434.
+   *
+   * @throws ImportError with row and column for any other cell
    */
   addPopulation(row: number, column: string, code: string, year: number, raw: string): void {
     if (!/^\d{7}$/.test(code))
@@ -124,7 +126,7 @@ export class TableBuilder {
       })
   }
 
-  /** A published cell that is no municipality's total: of another variable, or of one sex, age or situation. */
+  /** Sets aside a cell that is not a municipality's total: another variable, or one sex, age or situation. */
   leaveOut(row: number, column: string, reason: 'other_variable' | 'not_a_total'): void {
     this.setAside.push({ row, column, reason })
   }
@@ -155,7 +157,7 @@ export class TableBuilder {
   }
 }
 
-/** @returns a count, the reason of a mark without a number, or null for anything else */
+/** @returns the population, the reason for a mark, or null for any other text */
 export function readPopulationCell(raw: string): number | string | null {
   const cell = (raw.split('(')[0] ?? '').trim()
   if (cell === '-') return 0
@@ -167,15 +169,15 @@ export function readPopulationCell(raw: string): number | string | null {
   return /^\d{1,9}$/.test(digits) ? Number(digits) : null
 }
 
-/** A fraction gets its decimal comma, so that 18.834 is never taken for 18834; counts stay as they are. */
+/** Formats a number as text. Fractions get a decimal comma, so that 18.834 is never read as 18834. */
 export const numberAsText = (value: number): string =>
   Number.isInteger(value) ? String(value) : String(value).replace('.', ',')
 
-/** @returns whether a parsed JSON value has fields that can be read */
+/** True for a JSON object, false for arrays and null. */
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Titles compared without case, accents, line breaks and repeated blanks. */
+/** Normalizes a title for comparison: no case, accents, line breaks or repeated blanks. */
 export const foldTitle = (title: string): string =>
   title
     .normalize('NFD')

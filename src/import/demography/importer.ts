@@ -1,8 +1,8 @@
 /**
- * IBGE tables and DATASUS's territory → the demography datasets of one release: states, municipalities, health regions, population.
+ * Imports the demography datasets of one release: states, municipalities, health regions, population and outlines.
  *
- * In: parsed tables with the snapshot each came from. Out: Parquet in the staging folder and what the manifest says of
- * it. Two sources of one year are never mixed: one table gives all of a year, the others are counted as superseded.
+ * In: IBGE tables, population by age, territory files and a mesh. Out: Parquet in the staging folder and manifest entries.
+ * Sources of one year are never mixed: one table provides the whole year, and the others count as superseded.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import { setAsideKey } from '../rejected-rows.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
-import { checkList, missingOf } from './coverage.ts'
+import { checkList, findMissing } from './coverage.ts'
 import { readIbge, recogniseIbge } from './ibge-files.ts'
 import { checkTotals, comparePrecedence, type IbgeSource, pickList } from './ibge-sources.ts'
 import { recogniseMesh } from './mesh-files.ts'
@@ -30,10 +30,10 @@ import {
   recognisePopulationByAge,
   stagePopulationByAge,
 } from './population-by-age.ts'
-import { placesSql, stageTerritory, territoryColumns } from './territory.ts'
+import { regionsSql, stageTerritory, territoryColumns } from './territory.ts'
 import { chooseEdition, isUnreadTable, type TerritoryFiles, territoryRole } from './territory-files.ts'
 
-/** Codes that official tables carry although they are no municipality. */
+/** Code of the Federal District's only municipality, which every list must have. */
 const BRASILIA = 5300108
 
 export const DEMOGRAPHY: AreaImporter = {
@@ -55,7 +55,7 @@ export const DEMOGRAPHY: AreaImporter = {
       files.filter(({ name }) => territoryRole(name) === null),
       unknown,
     )
-    const taken = new Map<string, FoundFile>()
+    const filesByName = new Map<string, FoundFile>()
     for (const file of rest) {
       onProgress(file.name)
       const age = /\.dbf$/i.test(file.name) ? await readAgeSource(file) : null
@@ -64,14 +64,14 @@ export const DEMOGRAPHY: AreaImporter = {
         unknown.push(file.name)
         continue
       }
-      const twin = taken.get(file.name)
+      const twin = filesByName.get(file.name)
       if (twin !== undefined)
         throw new ImportError(
           file.shown,
           `is there twice: ${twin.shown} has the same name`,
           'Import one copy of each file',
         )
-      taken.set(file.name, file)
+      filesByName.set(file.name, file)
       if (age !== null) ages.push(age)
       if (source !== null) sources.push(source)
     }
@@ -84,7 +84,7 @@ export const DEMOGRAPHY: AreaImporter = {
   },
 }
 
-/** @returns null for a spreadsheet that is none of IBGE's */
+/** @returns null for a spreadsheet that is not from IBGE */
 async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSource | null> {
   const isWorkbook = /\.xlsx?$/i.test(name)
   if (isWorkbook) await checkWorkbookParts(path, name)
@@ -106,9 +106,7 @@ async function readSource({ name, path, archive }: FoundFile): Promise<IbgeSourc
   }
 }
 
-/**
- * @throws ImportError without a municipality list, or when totals published beside the rows do not agree with them
- */
+/** @throws ImportError without a municipality list, or if published totals differ from the sum of their rows */
 async function buildDemography(
   { session, staging, partialPopulation }: BuildContext,
   sources: readonly IbgeSource[],
@@ -121,7 +119,7 @@ async function buildDemography(
   checkList(list.snapshot.file, new Set(names.keys()))
   const setAside = new Map<string, number>()
   const firstRows = new Map<string, number[]>()
-  const note = (file: string, reason: string, rows = 1, row: number | null = null): void => {
+  const countSetAside = (file: string, reason: string, rows = 1, row: number | null = null): void => {
     const key = setAsideKey(file, reason)
     setAside.set(key, (setAside.get(key) ?? 0) + rows)
     const first = firstRows.get(key) ?? []
@@ -129,7 +127,7 @@ async function buildDemography(
   }
   for (const { snapshot, table } of sources)
     if (table.municipalities.length > 0 && snapshot !== list.snapshot)
-      note(snapshot.file, 'superseded', table.municipalities.length)
+      countSetAside(snapshot.file, 'superseded', table.municipalities.length)
 
   await session.run(
     `CREATE TABLE list_in (ibge_code INTEGER, name VARCHAR, source_row INTEGER, source_column VARCHAR, raw_value VARCHAR);
@@ -137,7 +135,7 @@ async function buildDemography(
      CREATE TABLE population_in (municipality_code VARCHAR, reference_year INTEGER, population_type VARCHAR, population INTEGER,
        source_file VARCHAR, source_row INTEGER, source_column VARCHAR, raw_value VARCHAR)`,
   )
-  await insert(
+  await insertRows(
     session,
     'list_in',
     list.table.municipalities.map(({ ibge_code, name, row, name_column, name_raw }) => [
@@ -148,7 +146,7 @@ async function buildDemography(
       name_raw,
     ]),
   )
-  await insert(
+  await insertRows(
     session,
     'states_in',
     STATES.map(({ ibge_code, uf, name, region_code, region_name }) => [
@@ -162,10 +160,10 @@ async function buildDemography(
 
   const listed = new Set(list.table.municipalities.map(({ ibge_code }) => String(ibge_code)))
   let rejected = 0
-  let read = 0
+  let rowsRead = 0
   for (const { snapshot, table } of sources) {
-    for (const { reason, row } of table.set_aside) note(snapshot.file, reason, 1, row)
-    read += table.published
+    for (const { reason, row } of table.set_aside) countSetAside(snapshot.file, reason, 1, row)
+    rowsRead += table.published
   }
   const years = new Map<string, IbgeSource>()
   for (const source of [...sources].sort(comparePrecedence))
@@ -178,9 +176,9 @@ async function buildDemography(
     const rows: (string | number)[][] = []
     for (const cell of table.population) {
       if (years.get(`${cell.population_type} ${cell.reference_year}`) !== source)
-        note(snapshot.file, 'superseded')
+        countSetAside(snapshot.file, 'superseded')
       else if (!listed.has(cell.municipality_code)) {
-        note(snapshot.file, 'unknown_municipality', 1, cell.row)
+        countSetAside(snapshot.file, 'unknown_municipality', 1, cell.row)
         rejected += 1
       } else
         rows.push([
@@ -194,11 +192,11 @@ async function buildDemography(
           cell.raw,
         ])
     }
-    await insert(session, 'population_in', rows)
+    await insertRows(session, 'population_in', rows)
     checkTotals(source, listed)
   }
-  /** Municipalities without a number in a year that the operator imports although its file lacks them. */
-  const lacking: Record<string, number> = {}
+  /** Counts of missing municipalities, by year, that the operator allowed. */
+  const missingCounts: Record<string, number> = {}
   for (const [key, { snapshot, table }] of years) {
     const [type = '', reference = ''] = key.split(' ')
     const year = Number(reference)
@@ -206,9 +204,10 @@ async function buildDemography(
       (cell) => cell.reference_year === year && cell.population_type === type,
     )
     const codes = new Set(rows.map(({ municipality_code }) => Number(municipality_code)))
-    const missing = missingOf({ file: snapshot.file, year, codes }, names, partialPopulation)
-    if (missing.length > 0) lacking[`municipalities_without_${type.toLowerCase()}_${year}`] = missing.length
-    await insert(
+    const missing = findMissing({ file: snapshot.file, year, codes }, names, partialPopulation)
+    if (missing.length > 0)
+      missingCounts[`municipalities_without_${type.toLowerCase()}_${year}`] = missing.length
+    await insertRows(
       session,
       'population_in',
       missing.map((code) => [String(code), year, type, null, snapshot.file, null, null, null]),
@@ -218,8 +217,8 @@ async function buildDemography(
   for (const { table } of ages) {
     const { file, year } = table
     const codes = new Set([...table.municipalities.keys()].map(Number))
-    const missing = missingOf({ file, year, codes, isLate: true }, names, partialPopulation)
-    if (missing.length > 0) lacking[`municipalities_without_population_by_age_${year}`] = missing.length
+    const missing = findMissing({ file, year, codes, isLate: true }, names, partialPopulation)
+    if (missing.length > 0) missingCounts[`municipalities_without_population_by_age_${year}`] = missing.length
     missingAges.push({ file, year, codes: missing })
   }
   const stagedAges =
@@ -232,19 +231,19 @@ async function buildDemography(
           missingAges,
         )
   for (const { snapshot, table } of ages) {
-    read += table.rows
-    if (table.deleted > 0) note(snapshot.file, 'deleted', table.deleted)
+    rowsRead += table.rows
+    if (table.deleted > 0) countSetAside(snapshot.file, 'deleted', table.deleted)
     const unknown = stagedAges?.unknown.get(snapshot.file) ?? 0
     rejected += unknown
-    if (unknown > 0) note(snapshot.file, 'unknown_municipality', unknown)
+    if (unknown > 0) countSetAside(snapshot.file, 'unknown_municipality', unknown)
   }
 
   const codes = list.table.municipalities.map(({ ibge_code }) => ibge_code)
   const territory = territoryFiles === null ? null : await stageTerritory(session, territoryFiles, codes)
-  for (const { file, reason, rows } of territory?.setAside ?? []) note(file, reason, rows)
+  for (const { file, reason, rows } of territory?.setAside ?? []) countSetAside(file, reason, rows)
   rejected += territory?.rejected ?? 0
-  read += territory?.read ?? 0
-  const ofTerritory = territoryColumns(territory)
+  rowsRead += territory?.read ?? 0
+  const territorySql = territoryColumns(territory)
 
   const file = quoteText(list.snapshot.file)
   await session.run(
@@ -257,9 +256,9 @@ async function buildDemography(
        ${administrativeRegions()}
      )
      SELECT CAST(members.ibge_code AS INTEGER) AS ibge_code, members.name, uf, CAST(state_ibge_code AS INTEGER) AS state_ibge_code,
-       states_in.name AS state_name, region_code, region_name, territorial_type, ${ofTerritory.columns}, ${foldText('members.name')} AS search_text,
+       states_in.name AS state_name, region_code, region_name, territorial_type, ${territorySql.columns}, ${foldText('members.name')} AS search_text,
        members.source_file, CAST(members.source_row AS INTEGER) AS source_row, members.source_column, members.raw_value
-     FROM members JOIN states_in ON states_in.ibge_code = state_ibge_code${ofTerritory.joins};
+     FROM members JOIN states_in ON states_in.ibge_code = state_ibge_code${territorySql.joins};
      CREATE TABLE states_out AS
      SELECT ibge_code, uf, name, region_code, region_name,
        CAST((SELECT count(*) FROM list_in WHERE list_in.ibge_code // 100000 = states_in.ibge_code) AS INTEGER) AS municipality_count
@@ -276,30 +275,32 @@ async function buildDemography(
     )
   const outputs: DatasetOutput[] = []
   const byAge = stagedAges === null ? [] : (['population_by_age'] as const)
-  if (territory !== null) await session.run(placesSql(territory.edition))
-  const places = territory?.datasets ?? []
+  if (territory !== null) await session.run(regionsSql(territory.edition))
+  const regionDatasets = territory?.datasets ?? []
   const outlines = mesh === null ? null : await stageOutlines(session, mesh, listed)
-  for (const [reason, rows] of outlines?.setAside ?? []) note(mesh?.mesh.file ?? '', reason, rows)
-  read += mesh?.mesh.rows ?? 0
+  for (const [reason, rows] of outlines?.setAside ?? []) countSetAside(mesh?.mesh.file ?? '', reason, rows)
+  rowsRead += mesh?.mesh.rows ?? 0
   rejected += outlines?.rejected ?? 0
-  const more = [...byAge, ...places, ...(outlines?.datasets ?? [])]
-  for (const dataset of ['states', 'municipalities', 'population', ...more] as const)
+  const optionalDatasets = [...byAge, ...regionDatasets, ...(outlines?.datasets ?? [])]
+  for (const dataset of ['states', 'municipalities', 'population', ...optionalDatasets] as const)
     outputs.push(
       await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
     )
 
-  const number = (sql: string): Promise<number> => session.number(`SELECT ${sql}`)
-  const populationRows = await number('count(*) FROM population_out')
-  const sumOf = (table: string): Promise<number> => number(`coalesce(sum(population), 0) FROM ${table}`)
+  const readNumber = (sql: string): Promise<number> => session.number(`SELECT ${sql}`)
+  const populationRows = await readNumber('count(*) FROM population_out')
+  const sumOf = (table: string): Promise<number> => readNumber(`coalesce(sum(population), 0) FROM ${table}`)
   const violations: Readonly<Record<string, number>> = {
-    states_are_27: Math.abs((await number('count(*) FROM states_out')) - 27),
-    states_have_municipalities: await number('count(*) FROM states_out WHERE municipality_count = 0'),
-    municipality_keys_unique: await number('count(*) - count(DISTINCT ibge_code) FROM municipalities_out'),
+    states_are_27: Math.abs((await readNumber('count(*) FROM states_out')) - 27),
+    states_have_municipalities: await readNumber('count(*) FROM states_out WHERE municipality_count = 0'),
+    municipality_keys_unique: await readNumber(
+      'count(*) - count(DISTINCT ibge_code) FROM municipalities_out',
+    ),
     municipalities_have_states:
-      (await number('count(*) FROM list_in')) -
-      (await number("count(*) FROM municipalities_out WHERE territorial_type = 'MUNICIPALITY'")),
+      (await readNumber('count(*) FROM list_in')) -
+      (await readNumber("count(*) FROM municipalities_out WHERE territorial_type = 'MUNICIPALITY'")),
     brasilia_is_there: listed.has(String(BRASILIA)) ? 0 : 1,
-    population_keys_unique: await number(
+    population_keys_unique: await readNumber(
       'count(*) - count(DISTINCT (municipality_code, reference_year, population_type)) FROM population_out',
     ),
     population_sum_equals_snapshot:
@@ -307,7 +308,7 @@ async function buildDemography(
     ...(stagedAges === null
       ? {}
       : {
-          population_by_age_keys_unique: await number(
+          population_by_age_keys_unique: await readNumber(
             'count(*) - count(DISTINCT (municipality_code, reference_year, sex, age_group)) FROM population_by_age_out',
           ),
           population_by_age_sum_equals_snapshot:
@@ -316,7 +317,7 @@ async function buildDemography(
     ...outlines?.violations,
   }
   const newestYear = (where: string): Promise<number> =>
-    number(`coalesce(max(reference_year), 0) FROM population_out ${where}`)
+    readNumber(`coalesce(max(reference_year), 0) FROM population_out ${where}`)
   const newest = await newestYear('')
   const census = await newestYear("WHERE population_type = 'CENSUS_POPULATION'")
   const estimate = await newestYear("WHERE population_type = 'ESTIMATED_POPULATION'")
@@ -333,12 +334,12 @@ async function buildDemography(
       municipalities: list.table.municipalities.length,
       population: populationRows,
       ...(estimate === 0 ? {} : { estimate_year: estimate }),
-      ...lacking,
+      ...missingCounts,
       ...outlines?.counts,
       ...(ages.length === 0
         ? {}
         : {
-            population_by_age: await number('count(*) FROM population_by_age_out'),
+            population_by_age: await readNumber('count(*) FROM population_by_age_out'),
             population_by_age_year: Math.max(...ages.map(({ table }) => table.year)),
             population_by_age_edition: Math.max(...ages.map(({ table }) => table.edition)),
           }),
@@ -353,7 +354,7 @@ async function buildDemography(
       .sort((a, b) => (`${a.file} ${a.reason}` < `${b.file} ${b.reason}` ? -1 : 1)),
     firstRows,
     rejected,
-    read,
+    read: rowsRead,
     checks: Object.entries(violations).map(([name, count]) => ({ name, violations: count })),
     coverage: {},
     month: (newest === 0 ? 2000 : newest) * 100 + 1,
@@ -362,7 +363,7 @@ async function buildDemography(
   }
 }
 
-async function insert(
+async function insertRows(
   session: Session,
   table: string,
   rows: readonly (readonly (string | number | null)[])[],

@@ -1,8 +1,8 @@
 /**
- * The municipal mesh in the forms it is published in (GeoJSON, TopoJSON, shapefile) → one list of areas with their codes.
+ * Reads the municipal mesh from GeoJSON, TopoJSON or a shapefile into one list of areas with their codes.
  *
- * In: bytes. Out: the polygons of each area in degrees, in the order of the file, with the place of the code. Which of the codes
- * are municipalities, and what becomes of the polygons, is decided elsewhere. topojson-client reads TopoJSON.
+ * In: bytes. Out: the polygons of each area in degrees, in file order, and the property that holds the code.
+ * outlines.ts decides which codes are municipalities. topojson-client reads TopoJSON.
  */
 
 import { gunzipSync } from 'node:zlib'
@@ -17,26 +17,25 @@ import { TEXT_BYTES_MAX, unpackedMax } from '../readers/unpack-limits.ts'
 import { isRecord } from './ibge-table.ts'
 import { twiceSurface } from './rings.ts'
 
-/** An area of a mesh. */
 export interface MeshArea {
   /** Code of seven digits. */
   readonly code: number
-  /** Place of the feature in the file, the first being 1. */
+  /** Position of the feature in the file. The first is 1. */
   readonly row: number
-  /** Polygons of rings of [longitude, latitude], as the file has them. Empty: no geometry is published. */
+  /** Polygons of rings of [longitude, latitude], as in the file. Empty without a published geometry. */
   readonly polygons: readonly (readonly (readonly Position[])[])[]
 }
 
 export interface Mesh {
   readonly file: string
-  /** Property that holds the code; `id` where it is the feature's own. */
+  /** Property that holds the code, or `id` for the feature's id. */
   readonly column: string
-  /** Features of the file. */
+  /** Number of features in the file. */
   readonly rows: number
   readonly areas: readonly MeshArea[]
 }
 
-/** Names of the property with the code of a municipality, in capitals; the first that a file has. */
+/** Property names for the municipality code, in upper case and in order of preference. */
 const CODE_NAMES = [
   'CD_MUN',
   'CD_GEOCMU',
@@ -48,21 +47,21 @@ const CODE_NAMES = [
   'ID',
 ]
 const REMEDY = 'Fetch the file again'
-/** A mesh of all municipalities has 5,570 areas. */
+/** Largest number of areas. A mesh of all municipalities has 5,570. */
 const AREAS_MAX = 100_000
-/** Points of all arcs that the areas of a topology name: one arc may be named by many. */
+/** Largest number of points after a topology's arcs are expanded. Many areas may refer to one arc. */
 const POINTS_MAX = 20_000_000
 const JSON_NAME = /\.(geo|topo)?json(\.gz)?$/i
-/** Files of a shapefile beside its .shp and .dbf: nothing is read of them. */
+/** Companion files of a shapefile, which are not read. */
 const COMPANION = /\.(shx|prj|cpg|sbn|sbx|qpj)$/i
-/** Column types of dBase whose cells are numbers. */
+/** dBase column types for numbers. */
 const NUMBER_TYPES: ReadonlySet<string> = new Set(['N', 'F'])
-/** A member of the object that says the demonstration made it. */
+/** JSON member that marks demonstration data. */
 export const SYNTHETIC_MEMBER = 'sus_data_demonstration'
 
 export type MeshKind = 'json' | 'shapes' | 'attributes' | 'companion'
 
-/** @param head first bytes of a file; @returns what it is of a mesh; null: nothing */
+/** @param head first bytes of a file @returns its role in a mesh, or null if it has none */
 export function recogniseMesh(fileName: string, head: Buffer): MeshKind | null {
   if (/\.shp$/i.test(fileName)) return head.length >= 4 && head.readUInt32BE(0) === 9994 ? 'shapes' : null
   if (COMPANION.test(fileName)) return 'companion'
@@ -84,14 +83,14 @@ export function recogniseMesh(fileName: string, head: Buffer): MeshKind | null {
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
 
 /**
- * A mesh of GeoJSON or TopoJSON, gzip or not.
- * @returns with it whether the demonstration made it
- * @throws ImportError; UnknownContent where its areas are no municipalities
+ * Reads a GeoJSON or TopoJSON mesh, optionally gzipped.
+ * @returns the mesh; `synthetic` is true for demonstration data
+ * @throws ImportError for a damaged file, UnknownContent if no property holds municipality codes
  */
 export function readMeshJson(file: string, bytes: Buffer): { mesh: Mesh; synthetic: boolean } {
   const value = parseJson(isGzip(bytes) ? gunzipMesh(file, bytes) : bytes, file)
   if (!isRecord(value)) throw new ImportError(file, 'is not whole JSON', REMEDY)
-  return { mesh: meshOf(file, featuresOf(file, value)), synthetic: SYNTHETIC_MEMBER in value }
+  return { mesh: buildMesh(file, featuresOf(file, value)), synthetic: SYNTHETIC_MEMBER in value }
 }
 
 function gunzipMesh(file: string, bytes: Buffer): Buffer {
@@ -102,35 +101,35 @@ function gunzipMesh(file: string, bytes: Buffer): Buffer {
   }
 }
 
-/** @returns points that a topology takes once its arcs are written out */
-function pointsOf({ arcs, objects }: Topology): number {
-  const ofArcs = (value: unknown): number =>
+/** @returns number of points after the topology's arcs are expanded */
+function countPoints({ arcs, objects }: Topology): number {
+  const countInArcs = (value: unknown): number =>
     Array.isArray(value)
-      ? value.reduce((sum: number, member) => sum + ofArcs(member), 0)
+      ? value.reduce((sum: number, member) => sum + countInArcs(member), 0)
       : (arcs[(value as number) < 0 ? ~(value as number) : (value as number)]?.length ?? 0)
-  const ofObject = (object: unknown): number => {
-    const { arcs: own, geometries } = object as { arcs?: unknown; geometries?: readonly unknown[] }
-    const inner = (geometries ?? []).reduce((sum: number, geometry) => sum + ofObject(geometry), 0)
-    return inner + (own === undefined ? 0 : ofArcs(own))
+  const countInObject = (object: unknown): number => {
+    const { arcs: objectArcs, geometries } = object as { arcs?: unknown; geometries?: readonly unknown[] }
+    const inner = (geometries ?? []).reduce((sum: number, geometry) => sum + countInObject(geometry), 0)
+    return inner + (objectArcs === undefined ? 0 : countInArcs(objectArcs))
   }
-  return Object.values(objects).reduce((sum, object) => sum + ofObject(object), 0)
+  return Object.values(objects).reduce((sum, object) => sum + countInObject(object), 0)
 }
 
 function featuresOf(file: string, value: Readonly<Record<string, unknown>>): Feature[] {
   try {
     if (value.type !== 'Topology') return (value as unknown as FeatureCollection).features
     const topology = value as unknown as Topology
-    if (pointsOf(topology) > POINTS_MAX) throw new RangeError('too many points')
+    if (countPoints(topology) > POINTS_MAX) throw new RangeError('too many points')
     return Object.values(topology.objects).flatMap((object) => {
-      const made = toGeoJson(topology, object as GeometryObject<object>)
-      return made.type === 'FeatureCollection' ? made.features : [made]
+      const converted = toGeoJson(topology, object as GeometryObject<object>)
+      return converted.type === 'FeatureCollection' ? converted.features : [converted]
     })
   } catch {
     throw new ImportError(file, 'is not a whole mesh', REMEDY)
   }
 }
 
-/** @param shapes bytes of the .shp, @param attributes bytes of the .dbf of the same name @throws as readMeshJson */
+/** @param shapes bytes of the .shp @param attributes bytes of the .dbf of the same name @throws as readMeshJson() */
 export function readMeshShapefile(file: string, shapes: Buffer, attributes: Buffer): Mesh {
   const table = openDbf(attributes, file.replace(/shp$/i, 'dbf'))
   if (table.records > AREAS_MAX) throw new ImportError(file, `has more than ${AREAS_MAX} areas`, REMEDY)
@@ -142,24 +141,24 @@ export function readMeshShapefile(file: string, shapes: Buffer, attributes: Buff
       const text = table.text(record, column).trim()
       return [column.name, NUMBER_TYPES.has(column.type) ? Number(text) : text]
     })
-    const geometry = rings === null ? null : { type: 'Polygon', coordinates: inShapefileOrder(rings) }
+    const geometry = rings === null ? null : { type: 'Polygon', coordinates: orderRings(rings) }
     return { type: 'Feature', properties: Object.fromEntries(cells), geometry: geometry as Polygon }
   })
-  return meshOf(file, features)
+  return buildMesh(file, features)
 }
 
 /**
- * Rings that run clockwise come first: the format says that they are outsides. Rings of equal size keep this order, and the bytes
- * of a release follow from it.
+ * Moves clockwise rings, which are outsides in this format, to the front. Rings of equal size keep this order, which
+ * determines the bytes of the release.
  */
-const inShapefileOrder = (rings: readonly ShapeRing[]): Position[][] => {
+const orderRings = (rings: readonly ShapeRing[]): Position[][] => {
   const isOutside = (ring: ShapeRing): boolean => ring.length >= 4 && twiceSurface(ring) <= 0
   return [...rings.filter(isOutside), ...rings.filter((ring) => !isOutside(ring))].map((ring) =>
     ring.map((point) => [...point]),
   )
 }
 
-function meshOf(file: string, features: readonly Feature[]): Mesh {
+function buildMesh(file: string, features: readonly Feature[]): Mesh {
   if (!Array.isArray(features)) throw new ImportError(file, 'is not a whole mesh', REMEDY)
   const column = codeColumn(features)
   if (column === null)
@@ -180,7 +179,7 @@ function meshOf(file: string, features: readonly Feature[]): Mesh {
   return { file, column, rows: features.length, areas }
 }
 
-/** The property of the first feature that holds a code, by the order of the names; a feature's own id is the last. */
+/** Finds the code property in the first feature, in the order of CODE_NAMES. The feature's id comes last. */
 function codeColumn([first]: readonly Feature[]): string | null {
   if (first === undefined) return null
   const properties: GeoJsonProperties = first.properties ?? {}
@@ -215,5 +214,5 @@ function polygonsOf(file: string, { geometry }: Feature, row: number): MeshArea[
   return polygons
 }
 
-const isDegree = (value: unknown, most: number): boolean =>
-  typeof value === 'number' && Math.abs(value) <= most
+const isDegree = (value: unknown, limit: number): boolean =>
+  typeof value === 'number' && Math.abs(value) <= limit

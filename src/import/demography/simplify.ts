@@ -1,10 +1,10 @@
 /**
- * Areas of a mesh → few enough points for a map of the country, with borders that neighbours share.
+ * Simplifies a mesh for maps of the country and keeps the borders that neighbours share.
  *
- * In: polygons in degrees. Out: arcs (lines between two places where borders meet) of whole numbers on a grid, and the arcs that
- * each area is made of. Everything is computed in whole numbers, so the outcome is the same on any machine:
- * coordinates are put on a grid of a thousandth of a degree, points are left out by the area they add (Visvalingam and
- * Whyatt), and areas that this would distort keep more of them. topojson-server finds shared borders, topojson-simplify weighs points.
+ * In: polygons in degrees. Out: arcs (lines between points where borders meet) and the arcs of each area.
+ * Coordinates are integers on a grid of a thousandth of a degree, so the result is the same on any machine.
+ * Points are removed by the area they add (Visvalingam and Whyatt), and areas that would be distorted keep more points.
+ * topojson-server finds shared borders; topojson-simplify weighs points.
  */
 import type { Position } from 'geojson'
 import { topology } from 'topojson-server'
@@ -14,23 +14,23 @@ import { GRID } from '../../model/outlines/index.ts'
 import type { MeshArea } from './mesh-files.ts'
 import { type GridPoint, type GridRing, nestRings, splitRing, twiceSurface } from './rings.ts'
 
-/** Points that are kept of a whole mesh: a country of 5,571 areas under 600 KB compressed. */
+/** Points to keep in a mesh. The country's 5,571 areas then take less than 600 KB compressed. */
 export const POINTS_MAX = 90_000
-/** An area may lose or gain this share of its surface, else its borders keep more points. */
+/** Largest change of an area's surface, as a share of it. Areas that change more keep more points. */
 const DISTORTION_MAX = 0.05
-/** Each turn keeps what adds a quarter of the area of the turn before. */
+/** Divisor of the weight threshold for distorted areas, applied in each round. */
 const FINER = 4
-/** Islands and lakes smaller than about 1 km² are left out, in squares of the grid. */
+/** Smallest island or lake to keep, in grid squares: about 1 km². */
 const PATCH_MIN = 80
 
-/** Numbers of the arcs of each ring of each polygon: −1 − n is arc n backwards. */
+/** Arc numbers by polygon and ring. The number −1 − n means arc n in reverse. */
 export type ArcRings = number[][][]
 
 export interface SimplifiedMesh {
   readonly arcs: readonly (readonly GridPoint[])[]
-  /** By code; areas that have no geometry, or none of any size, are absent. */
+  /** Arcs by code, without the areas that have no geometry or no surface. */
   readonly areas: ReadonlyMap<number, ArcRings>
-  /** Points of the arcs before. */
+  /** Number of points before the simplification. */
   readonly pointsBefore: number
 }
 
@@ -40,7 +40,7 @@ interface WeighedPoint {
   readonly weight: number
 }
 
-/** @param pointsMax points to keep; distorted areas get more */
+/** @param pointsMax number of points to keep, before the extra points of distorted areas */
 export function simplifyMesh(areas: readonly MeshArea[], pointsMax = POINTS_MAX): SimplifiedMesh {
   const gridded = areas.flatMap(({ code, polygons }) => {
     const coordinates = nestRings(polygons.flat().map(gridRing).flatMap(splitRing))
@@ -69,7 +69,7 @@ export function simplifyMesh(areas: readonly MeshArea[], pointsMax = POINTS_MAX)
   }
 }
 
-/** A ring on the grid, without repeated points. */
+/** Rounds a ring to the grid and drops consecutive equal points. */
 function gridRing(ring: readonly Position[]): GridRing {
   const points: GridPoint[] = []
   for (const [longitude = 0, latitude = 0] of ring) {
@@ -83,12 +83,12 @@ function gridRing(ring: readonly Position[]): GridRing {
 
 const numberOf = (arc: number): number => (arc < 0 ? -1 - arc : arc)
 
-/** Twice what each arc adds to the surface of a ring that runs along it. */
-function arcSurface(arc: readonly WeighedPoint[], least: number): number {
+/** Twice the surface that an arc contributes to its ring, with only the points of at least the given weight. */
+function arcSurface(arc: readonly WeighedPoint[], threshold: number): number {
   let sum = 0
   let before: WeighedPoint | null = null
   for (const point of arc) {
-    if (point.weight < least) continue
+    if (point.weight < threshold) continue
     if (before !== null) sum += before.x * point.y - point.x * before.y
     before = point
   }
@@ -98,7 +98,7 @@ function arcSurface(arc: readonly WeighedPoint[], least: number): number {
 const ringSurface = (ring: readonly number[], surfaces: readonly number[]): number =>
   ring.reduce((sum, arc) => sum + (arc < 0 ? -(surfaces[-1 - arc] ?? 0) : (surfaces[arc] ?? 0)), 0)
 
-/** The heaviest points, and more of the arcs of areas that would be distorted and of rings that would turn over. */
+/** Keeps the heaviest points, and more points in the arcs of distorted areas and of rings that would flip direction. */
 function keepPoints(
   arcs: readonly (readonly WeighedPoint[])[],
   rings: ReadonlyMap<number, ArcRings>,
@@ -107,39 +107,39 @@ function keepPoints(
   const weights = arcs
     .flatMap((arc) => arc.map(({ weight }) => weight))
     .sort((left, right) => (left < right ? 1 : left > right ? -1 : 0))
-  // Ends of arcs are infinitely heavy; where they alone are too many, what is heaviest between them is the measure.
+  // Ends of arcs have infinite weight. If they alone exceed the limit, use the heaviest finite weight as the threshold.
   const heaviest = weights.find(Number.isFinite) ?? 0
-  const everywhere = weights.length <= pointsMax ? 0 : Math.min(weights[pointsMax] ?? 0, heaviest)
-  const least = arcs.map(() => everywhere)
-  const whole = arcs.map((arc) => arcSurface(arc, 0))
-  const surfaces = arcs.map((arc) => arcSurface(arc, everywhere))
-  const sizeBefore = (ring: readonly number[]): number => ringSurface(ring, whole)
+  const initialThreshold = weights.length <= pointsMax ? 0 : Math.min(weights[pointsMax] ?? 0, heaviest)
+  const thresholds = arcs.map(() => initialThreshold)
+  const fullSurfaces = arcs.map((arc) => arcSurface(arc, 0))
+  const surfaces = arcs.map((arc) => arcSurface(arc, initialThreshold))
+  const sizeBefore = (ring: readonly number[]): number => ringSurface(ring, fullSurfaces)
   const sizeAfter = (ring: readonly number[]): number => ringSurface(ring, surfaces)
-  const distorted = (area: ArcRings): number[][] => {
-    const own = area.flat()
-    const before = own.reduce((sum, ring) => sum + sizeBefore(ring), 0)
-    const after = own.reduce((sum, ring) => sum + sizeAfter(ring), 0)
+  const distortedRings = (area: ArcRings): number[][] => {
+    const areaRings = area.flat()
+    const before = areaRings.reduce((sum, ring) => sum + sizeBefore(ring), 0)
+    const after = areaRings.reduce((sum, ring) => sum + sizeAfter(ring), 0)
     return Math.abs(after - before) > DISTORTION_MAX * Math.abs(before)
-      ? own
-      : own.filter((ring) => sizeBefore(ring) * sizeAfter(ring) < 0)
+      ? areaRings
+      : areaRings.filter((ring) => sizeBefore(ring) * sizeAfter(ring) < 0)
   }
   for (;;) {
-    // All areas in each turn: a finer border can take from one side what it gives to the other.
-    const touched = new Set([...rings.values()].flatMap(distorted).flat().map(numberOf))
-    if (touched.size === 0) break
-    for (const arc of touched) {
-      const finer = (least[arc] ?? 0) / FINER
-      // Half a square is the least that three points on the grid have between them, if they are not in a line.
-      least[arc] = finer < 0.5 ? 0 : finer
-      surfaces[arc] = arcSurface(arcs[arc] ?? [], least[arc] ?? 0)
+    // Test all areas in each round, because a finer border can distort the neighbour on its other side.
+    const distortedArcs = new Set([...rings.values()].flatMap(distortedRings).flat().map(numberOf))
+    if (distortedArcs.size === 0) break
+    for (const arc of distortedArcs) {
+      const finer = (thresholds[arc] ?? 0) / FINER
+      // Below half a square keep all points: it is the smallest triangle that grid points form.
+      thresholds[arc] = finer < 0.5 ? 0 : finer
+      surfaces[arc] = arcSurface(arcs[arc] ?? [], thresholds[arc] ?? 0)
     }
   }
   return arcs.map((arc, index) =>
-    arc.filter(({ weight }) => weight >= (least[index] ?? 0)).map(({ x, y }): GridPoint => [x, y]),
+    arc.filter(({ weight }) => weight >= (thresholds[index] ?? 0)).map(({ x, y }): GridPoint => [x, y]),
   )
 }
 
-/** Small islands, lakes, and what has collapsed are left out; the largest polygon of an area stays whatever its size. */
+/** Drops small islands, small lakes and rings without a surface. The largest polygon of an area always stays. */
 function dropPatches(
   arcs: readonly (readonly GridPoint[])[],
   rings: ReadonlyMap<number, ArcRings>,
@@ -147,11 +147,11 @@ function dropPatches(
   const surfaces = arcs.map(twiceSurface)
   const sizeOf = (ring: readonly number[]): number => Math.abs(ringSurface(ring, surfaces)) / 2
   const used = new Set([...rings.values()].flat(3))
-  // What touches another area is part of its border: it goes only where nothing is left of it. A neighbour runs along the
-  // other side of a border; two areas that run along the same side of a line are one speck published as part of both.
-  const isAlone = (ring: readonly number[]): boolean => ring.every((arc) => !used.has(-1 - arc))
-  const stays = (ring: readonly number[]): boolean => sizeOf(ring) >= (isAlone(ring) ? PATCH_MIN : 0.5)
-  const left = new Map<number, ArcRings>()
+  // A ring that touches another area belongs to a border and is dropped only if it has no surface left. A neighbour uses
+  // the arc in reverse. Two areas that use an arc in the same direction are one speck, published as part of both.
+  const isSeparate = (ring: readonly number[]): boolean => ring.every((arc) => !used.has(-1 - arc))
+  const isKept = (ring: readonly number[]): boolean => sizeOf(ring) >= (isSeparate(ring) ? PATCH_MIN : 0.5)
+  const remaining = new Map<number, ArcRings>()
   for (const [code, polygons] of rings) {
     const largest = polygons.reduce(
       (best, polygon) => (sizeOf(polygon[0] ?? []) > sizeOf(best?.[0] ?? []) ? polygon : best),
@@ -160,14 +160,14 @@ function dropPatches(
     const kept = polygons.flatMap((polygon) => {
       const [outside, ...holes] = polygon
       if (outside === undefined || sizeOf(outside) === 0) return []
-      return polygon === largest || stays(outside) ? [[outside, ...holes.filter(stays)]] : []
+      return polygon === largest || isKept(outside) ? [[outside, ...holes.filter(isKept)]] : []
     })
-    if (kept.length > 0) left.set(code, kept)
+    if (kept.length > 0) remaining.set(code, kept)
   }
-  return left
+  return remaining
 }
 
-/** Arcs that nothing uses any more go; the others are numbered anew in their order. */
+/** Drops unused arcs and renumbers the others in their order. */
 function numberArcs(
   arcs: readonly (readonly GridPoint[])[],
   areas: ReadonlyMap<number, ArcRings>,

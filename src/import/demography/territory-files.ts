@@ -1,11 +1,10 @@
 /**
- * Files that say which health region and macro-region a municipality lies in: DATASUS's territorial base (tables in CSV) and
- * TabWin's conversion tables (.cnv). In: the files of an import, by name. Out: one edition's files by what each says, and the
- * rows of a table.
+ * Chooses and reads the files that assign municipalities to health regions and macro-regions: DATASUS's territorial base
+ * (CSV) and TabWin's conversion tables (.cnv). In: the files of an import. Out: one edition's files by role, and table rows.
  *
- * Header names, delimiters and encodings change from edition to edition, and one package holds several tables that claim to be
- * the health regions and disagree. So a table is read by sets of names, and two files that say the same thing are refused: a
- * release has one edition, and which one only the operator can say.
+ * Header names, delimiters and encodings differ between editions, so each column has several accepted names.
+ * Some packages hold several tables of health regions that disagree. Two files with the same role are rejected, because
+ * a release has one edition and only the operator can choose it.
  */
 
 import { writeFile } from 'node:fs/promises'
@@ -18,7 +17,7 @@ import { readTextFile } from '../readers/unpack-limits.ts'
 import { decodeText } from '../readers/windows-1252.ts'
 import { quoteText, type Session } from '../session.ts'
 
-/** What a file of an edition says. */
+/** Role of a file in an edition. */
 export type TerritoryRole =
   | 'regions of municipalities'
   | 'macro-regions of municipalities'
@@ -31,45 +30,44 @@ const ROLES: readonly (readonly [TerritoryRole, RegExp])[] = [
   ['names of regions', /^tb_regsaud\w*\.csv$/i],
   ['names of macro-regions', /^tb_macsaud\w*\.csv$/i],
 ]
-/** Tables of the territorial base, in any of the formats it holds them in. */
+/** File names of the territorial base's tables, in all formats. */
 const BASE_TABLE =
   /^(tb_(uf|terrcid|regsaud|regmetr|regiao|pndr|municip|mis|micibge|macsaud|dsei|divadm|divadmant)|rl_(municip|regsaud)_\w+)(_layout)?\.(csv|txt|dbf|xml)$/i
 const MONTHS = ['jan', 'fev', 'mar', 'abr', 'mai', 'jun', 'jul', 'ago', 'set', 'out', 'nov', 'dez']
 
-/** @returns what a file of this name says of health regions; null for other files */
+/** @returns the role of a file by its name, or null for other files */
 export const territoryRole = (name: string): TerritoryRole | null =>
   ROLES.find(([, form]) => form.test(name))?.[0] ?? null
 
-/** Tables of the base that nobody reads (metropolitan regions, other formats of the same tables): left in the archive. */
+/** True for tables of the base that are not read, such as metropolitan regions and other formats of the same tables. */
 export const isUnreadTable = (entry: string): boolean => {
   const name = entry.split(/[\\/]/).at(-1) ?? ''
   return BASE_TABLE.test(name) && territoryRole(name) === null
 }
 
-/** The files of one edition. */
 export interface TerritoryFiles {
-  /** `2025-10` by the name of the archive or file; else that name. */
+  /** Edition such as `2025-10` from the name of the archive or file, else that name. */
   readonly edition: string
   readonly files: ReadonlyMap<TerritoryRole, FoundFile>
 }
 
 /**
- * @returns null where there is no file of health regions
- * @throws ImportError where two files say the same, where they are of two editions, or where the regions are lacking
+ * @returns null without files
+ * @throws ImportError if two files have the same role, if editions are mixed, or if the regions of municipalities are missing
  */
 export function chooseEdition(found: readonly FoundFile[]): TerritoryFiles | null {
   const [first] = found
   if (first === undefined) return null
   const files = new Map<TerritoryRole, FoundFile>()
   for (const [role] of ROLES) {
-    const claiming = found.filter(({ name }) => territoryRole(name) === role)
-    if (claiming.length > 1)
+    const candidates = found.filter(({ name }) => territoryRole(name) === role)
+    if (candidates.length > 1)
       throw new ImportError(
-        claiming.map(shownName).sort().join(' and '),
+        candidates.map(shownName).sort().join(' and '),
         `claim, each of them, to be the health ${role}, and editions disagree`,
         'Import one of them: a release has one edition of the territory',
       )
-    if (claiming[0] !== undefined) files.set(role, claiming[0])
+    if (candidates[0] !== undefined) files.set(role, candidates[0])
   }
   const main = files.get('regions of municipalities')
   if (main === undefined)
@@ -91,11 +89,11 @@ export function chooseEdition(found: readonly FoundFile[]): TerritoryFiles | nul
   return { edition: editionOf(main), files }
 }
 
-/** A file with the archive it came in. */
+/** File name with its archive, for messages. */
 const shownName = ({ name, archive }: FoundFile): string =>
   archive === null ? name : `${archive.file}/${name}`
 
-/** What an archive's or file's name says of its edition: month and year, a year, else the name itself. */
+/** Derives the edition from the archive's or file's name: year and month, else the year, else the name itself. */
 function editionOf({ name, archive }: FoundFile): string {
   const stem = (archive?.file.split('/').at(-1) ?? name).replace(/\.\w+$/, '').toLowerCase()
   const month = new RegExp(`(${MONTHS.join('|')})_?(20)?(\\d{2})(?!\\d)`).exec(stem)
@@ -103,13 +101,12 @@ function editionOf({ name, archive }: FoundFile): string {
   return /(?<!\d)20\d{2}(?!\d)/.exec(stem)?.[0] ?? stem.replace(/^base_territorial_/, '')
 }
 
-/** A file of an edition, read whole. */
 export interface ReadFile {
   readonly name: string
   readonly bytes: Buffer
 }
 
-/** @param rows data rows the file publishes */
+/** @param rows number of data rows in the file */
 export const snapshotOf = ({ name, archive }: FoundFile, bytes: Buffer, rows: number): Snapshot => ({
   publisher: 'DATASUS',
   file: name,
@@ -124,21 +121,21 @@ export const readTerritoryFile = async ({ name, path, shown }: FoundFile): Promi
   bytes: await readTextFile(path, shown),
 })
 
-/** A column of a table: the names that editions give it. */
+/** Names of one column in the various editions. */
 export type ColumnNames = readonly string[]
 
-/** Rows of a table, with the line of the file that they begin on: the header's is 1. */
 export interface TerritoryRow {
+  /** Line on which the row begins. The header is on line 1. */
   readonly row: number
   readonly cells: readonly string[]
 }
 
 /**
- * The rows of a published table: the cells of some columns, without the blanks around them.
+ * Reads some columns of a published table, with cells trimmed.
  *
- * @param columns the names of each column that is wanted; an empty cell stands for one that the table lacks
- * @param required how many of them it must have; a table without a header (2020) has just these, in this order
- * @throws ImportError naming the file and what it lacks
+ * @param columns accepted names of each requested column; cells of a missing column are empty
+ * @param required number of leading columns that must exist; a table without a header (2020) has exactly these, in this order
+ * @throws ImportError with the file and the missing column
  */
 export async function readTable(
   session: Session,
@@ -158,32 +155,34 @@ export async function readTable(
       'Import the file as DATASUS publishes it',
     )
   const titles = head.split(delimiter).map((cell) => cell.replaceAll('"', '').trim().toUpperCase())
-  const isHeaded = titles.some((title) => /[A-Z]/.test(title))
-  const places = columns.map((names, index) =>
-    isHeaded ? titles.findIndex((title) => names.includes(title)) : index < required ? index : -1,
+  const hasHeader = titles.some((title) => /[A-Z]/.test(title))
+  const positions = columns.map((names, index) =>
+    hasHeader ? titles.findIndex((title) => names.includes(title)) : index < required ? index : -1,
   )
-  const lacking = places.slice(0, required).findIndex((place) => place < 0 || place >= titles.length)
-  if (lacking >= 0)
+  const missing = positions
+    .slice(0, required)
+    .findIndex((position) => position < 0 || position >= titles.length)
+  if (missing >= 0)
     throw new ImportError(
       name,
-      `lacks the column ${(columns[lacking] ?? []).join(' or ')}`,
+      `lacks the column ${(columns[missing] ?? []).join(' or ')}`,
       'Fetch the file again; if the publisher renamed the column, this version cannot read the edition',
     )
   const grid = await parseCsv(session, name, text, delimiter, titles.length)
-  // A record begins on the line after those of the records before it, whose cells may hold line breaks.
+  // Count line breaks inside cells, because a record may span several lines.
   let line = 1
   const rows = grid.map((cells): TerritoryRow => {
     const row = line
     line += cells.reduce((lines, cell) => lines + cell.split('\n').length - 1, 1)
-    return { row, cells: places.map((place) => cleanText(cells[place] ?? '')) }
+    return { row, cells: positions.map((position) => cleanText(cells[position] ?? '')) }
   })
-  return rows.slice(isHeaded ? 1 : 0)
+  return rows.slice(hasHeader ? 1 : 0)
 }
 
-/** Blanks around a text go, and runs of blanks and line breaks inside it become one. */
+/** Trims a text and collapses runs of blanks and line breaks. */
 export const cleanText = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
-/** DuckDB reads quotes, and line breaks inside of them. */
+/** Parses CSV with DuckDB, which supports quotes and line breaks inside them. */
 async function parseCsv(
   session: Session,
   name: string,

@@ -1,9 +1,9 @@
 /**
- * Health regions and macro-regions of municipalities, by one edition of the territory: its files → tables of the session that
- * the demography datasets are written from, and what the manifest says of them.
+ * Stages the health regions and macro-regions of municipalities from one edition of the territory.
  *
- * A municipality has one region and one macro-region. The macro-region is the municipality's own and never its region's, because
- * a region may lie in two. Codes of no municipality ("unknown" of a state, former codes) are counted and left out.
+ * In: the files of an edition. Out: session tables for the demography datasets, and their manifest entries.
+ * A municipality has one region and one macro-region. The macro-region is not derived from the region, because a region
+ * may lie in two. Codes without a municipality ("unknown" in a state, former codes) are counted and left out.
  */
 import { STATES } from '../../model/territory/states.ts'
 import type { Snapshot } from '../../release/manifest.ts'
@@ -36,7 +36,7 @@ const MACROREGION: ColumnNames = [
 const NAME: ColumnNames = ['DS_NOME', 'NO_NOME', 'DS_REGSAUD', 'DS_MACSAUD']
 const SHORT_NAME: ColumnNames = ['DS_ABREV']
 
-/** The two kinds of place: how long their codes are, and which files say what of them. */
+/** The two kinds of region, with the length of their codes and the roles and columns of their files. */
 const KINDS = [
   {
     stem: 'health_region',
@@ -47,7 +47,7 @@ const KINDS = [
     name: [NAME, SHORT_NAME],
   },
   {
-    // The long names of macro-regions are capitals without accents; the short ones are readable.
+    // Prefer short names of macro-regions, because the long ones are upper case without accents.
     stem: 'health_macroregion',
     digits: 4,
     members: 'macro-regions of municipalities',
@@ -67,18 +67,18 @@ type Kind = (typeof KINDS)[number]
 
 export interface StagedTerritory {
   readonly edition: string
-  /** Of the two datasets, those that the edition has. */
+  /** Datasets that the edition provides. */
   readonly datasets: readonly ('health_regions' | 'health_macroregions')[]
   readonly snapshots: readonly Snapshot[]
   readonly counts: Readonly<Record<string, number>>
   readonly setAside: readonly { readonly file: string; readonly reason: string; readonly rows: number }[]
-  /** Municipalities that the edition does not know, of the rows it has. */
+  /** Number of listed municipalities without a health region. */
   readonly rejected: number
   readonly read: number
 }
 
-/** A place, where it is named, and how many municipalities it has. */
-interface Place {
+/** The name of a region and its source row. */
+interface Region {
   readonly name: string | null
   readonly file: string | null
   readonly row: number | null
@@ -86,9 +86,9 @@ interface Place {
 
 interface ReadKind {
   readonly kind: Kind
-  /** Code of the place by municipality, seven digits. */
+  /** Region code by seven-digit municipality code. */
   readonly members: ReadonlyMap<number, string>
-  readonly places: ReadonlyMap<string, Place>
+  readonly regions: ReadonlyMap<string, Region>
   readonly snapshots: readonly Snapshot[]
   readonly others: number
   readonly read: number
@@ -96,10 +96,10 @@ interface ReadKind {
 }
 
 /**
- * Makes the tables territory_in (a row each municipality), health_regions_in and health_macroregions_in.
+ * Makes the tables territory_in (one row per municipality), health_regions_in and health_macroregions_in.
  *
- * @param municipalities seven-digit codes of the list of the release
- * @throws ImportError naming file and row
+ * @param municipalities seven-digit municipality codes of the release
+ * @throws ImportError with file and row
  */
 export async function stageTerritory(
   session: Session,
@@ -119,17 +119,17 @@ export async function stageTerritory(
      CREATE TABLE health_macroregions_in (code VARCHAR, name VARCHAR, source_file VARCHAR, source_row INTEGER)`,
   )
   const appender = await session.connection.createAppender('territory_in')
-  const orNull = (text: string | null | undefined): void =>
+  const appendText = (text: string | null | undefined): void =>
     text === null || text === undefined ? appender.appendNull() : appender.appendVarchar(text)
   for (const code of municipalities) {
     appender.appendInteger(code)
-    orNull(regions?.members.get(code))
-    orNull(macroregions?.members.get(code))
+    appendText(regions?.members.get(code))
+    appendText(macroregions?.members.get(code))
     appender.endRow()
   }
   appender.closeSync()
-  await appendPlaces(session, 'health_regions_in', regions)
-  await appendPlaces(session, 'health_macroregions_in', macroregions)
+  await appendRegions(session, 'health_regions_in', regions)
+  await appendRegions(session, 'health_macroregions_in', macroregions)
   const missing = municipalities.filter((code) => regions?.members.has(code) !== true).length
   return {
     edition,
@@ -139,8 +139,8 @@ export async function stageTerritory(
     ],
     snapshots: kinds.flatMap(({ snapshots }) => snapshots),
     counts: {
-      health_regions: regions?.places.size ?? 0,
-      health_macroregions: macroregions?.places.size ?? 0,
+      health_regions: regions?.regions.size ?? 0,
+      health_macroregions: macroregions?.regions.size ?? 0,
       municipalities_without_health_region: missing,
     },
     setAside: kinds.flatMap(({ file, others, members, kind }) => {
@@ -168,15 +168,18 @@ async function readKind(
     : await readMembership(session, kind, source, municipalities)
   const used = new Set(read.members.values())
   const namesFile = isCnv ? undefined : files.get(kind.names)
-  const named = namesFile === undefined ? null : await readNames(session, kind, namesFile)
-  const places = new Map<string, Place>()
+  const nameTable = namesFile === undefined ? null : await readNames(session, kind, namesFile)
+  const regions = new Map<string, Region>()
   for (const code of [...used].sort())
-    places.set(code, read.named.get(code) ?? named?.places.get(code) ?? { name: null, file: null, row: null })
+    regions.set(
+      code,
+      read.named.get(code) ?? nameTable?.regions.get(code) ?? { name: null, file: null, row: null },
+    )
   return {
     kind,
     members: read.members,
-    places,
-    snapshots: [read.snapshot, ...(named === null ? [] : [named.snapshot])],
+    regions: regions,
+    snapshots: [read.snapshot, ...(nameTable === null ? [] : [nameTable.snapshot])],
     others: read.others,
     read: read.snapshot.rows,
     file: source.name,
@@ -185,14 +188,14 @@ async function readKind(
 
 interface Membership {
   readonly members: ReadonlyMap<number, string>
-  /** Places that the same file names. */
-  readonly named: ReadonlyMap<string, Place>
+  /** Regions that the same file names. */
+  readonly named: ReadonlyMap<string, Region>
   readonly snapshot: Snapshot
-  /** Rows of codes that no municipality of the list has. */
+  /** Number of rows without a listed municipality or with an "unknown" region. */
   readonly others: number
 }
 
-/** A table of municipality and place. */
+/** Reads a CSV table of municipality and region. */
 async function readMembership(
   session: Session,
   kind: Kind,
@@ -201,36 +204,36 @@ async function readMembership(
 ): Promise<Membership> {
   const file = await readTerritoryFile(source)
   const rows = await readTable(session, file, [MUNICIPALITY, kind.column], 2)
-  const known = new Map(municipalities.map((code) => [Math.floor(code / 10), code]))
+  const codesBySixDigits = new Map(municipalities.map((code) => [Math.floor(code / 10), code]))
   const members = new Map<number, string>()
   let others = 0
   for (const { row, cells } of rows) {
-    const [municipality = '', place = ''] = cells
-    if (!/^\d{6,7}$/.test(municipality) || !/^\d+$/.test(place) || place.length !== kind.digits)
+    const [municipality = '', region = ''] = cells
+    if (!/^\d{6,7}$/.test(municipality) || !/^\d+$/.test(region) || region.length !== kind.digits)
       throw new ImportError(
         file.name,
         `has a row that is no municipality of 6 digits with a code of ${kind.digits} (row ${row})`,
         'Fetch the file again',
       )
-    const code = known.get(Number(municipality.slice(0, 6)))
-    if (code === undefined || isUnknownPlace(place)) {
+    const code = codesBySixDigits.get(Number(municipality.slice(0, 6)))
+    if (code === undefined || isUnknownRegion(region)) {
       others += 1
       continue
     }
     const before = members.get(code)
-    if (before !== undefined && before !== place)
+    if (before !== undefined && before !== region)
       throw new ImportError(
         file.name,
-        `puts a municipality into two places, ${before} and ${place} (row ${row})`,
+        `puts a municipality into two places, ${before} and ${region} (row ${row})`,
         'Fetch the file again',
       )
-    checkState(file.name, row, code, place)
-    members.set(code, place)
+    checkState(file.name, row, code, region)
+    members.set(code, region)
   }
   return { members, named: new Map(), snapshot: snapshotOf(source, file.bytes, rows.length), others }
 }
 
-/** A conversion table: the label of a line is the place's code and name, its codes are municipalities. */
+/** Reads a conversion table. The label of a line is the region's code and name, and its codes are municipalities. */
 async function readConversion(
   kind: Kind,
   source: FoundFile,
@@ -240,15 +243,15 @@ async function readConversion(
   const table = readCnv(bytes, name)
   const lineOf = cnvLookup(table)
   const members = new Map<number, string>()
-  const named = new Map<string, Place>()
+  const named = new Map<string, Region>()
   const form = new RegExp(`^(\\d{${kind.digits}}) +(.+)$`)
   for (const code of municipalities) {
     const line = lineOf(String(code).slice(0, 6))
-    const [, place = '', label = ''] = form.exec(line?.label ?? '') ?? []
-    if (line === null || place === '' || isUnknownPlace(place)) continue
-    checkState(name, line.row, code, place)
-    members.set(code, place)
-    if (!named.has(place)) named.set(place, { name: cleanText(label), file: name, row: line.row })
+    const [, region = '', label = ''] = form.exec(line?.label ?? '') ?? []
+    if (line === null || region === '' || isUnknownRegion(region)) continue
+    checkState(name, line.row, code, region)
+    members.set(code, region)
+    if (!named.has(region)) named.set(region, { name: cleanText(label), file: name, row: line.row })
   }
   if (members.size === 0)
     throw new ImportError(
@@ -265,17 +268,17 @@ async function readConversion(
   }
 }
 
-/** Codes that end in zeros are "unknown" of their state. */
-const isUnknownPlace = (place: string): boolean => /^0+$/.test(place.slice(2))
+/** True for codes with only zeros after the state, which mean "unknown" in that state. */
+const isUnknownRegion = (region: string): boolean => /^0+$/.test(region.slice(2))
 
-/** @throws ImportError: no region crosses a border between states */
-function checkState(file: string, row: number, municipality: number, place: string): void {
+/** @throws ImportError if the region is in another state, because no region crosses a state border */
+function checkState(file: string, row: number, municipality: number, region: string): void {
   const state = Math.floor(municipality / 100_000)
-  if (place.startsWith(String(state))) return
+  if (region.startsWith(String(state))) return
   const uf = STATES.find(({ ibge_code }) => ibge_code === state)?.uf ?? String(state)
   throw new ImportError(
     file,
-    `puts a municipality of ${uf} into ${place}, a place of another state (row ${row})`,
+    `puts a municipality of ${uf} into ${region}, a place of another state (row ${row})`,
     'Fetch the file again',
   )
 }
@@ -284,21 +287,21 @@ async function readNames(
   session: Session,
   kind: Kind,
   source: FoundFile,
-): Promise<{ readonly places: ReadonlyMap<string, Place>; readonly snapshot: Snapshot }> {
+): Promise<{ readonly regions: ReadonlyMap<string, Region>; readonly snapshot: Snapshot }> {
   const file = await readTerritoryFile(source)
   const rows: TerritoryRow[] = await readTable(session, file, [kind.column, ...kind.name], 1)
-  const places = new Map<string, Place>()
+  const regions = new Map<string, Region>()
   for (const { row, cells } of rows) {
     const [code = '', ...names] = cells
     const name = names.find((text) => text !== '')
-    if (name !== undefined && !places.has(code)) places.set(code, { name, file: file.name, row })
+    if (name !== undefined && !regions.has(code)) regions.set(code, { name, file: file.name, row })
   }
-  return { places, snapshot: snapshotOf(source, file.bytes, rows.length) }
+  return { regions: regions, snapshot: snapshotOf(source, file.bytes, rows.length) }
 }
 
-async function appendPlaces(session: Session, table: string, read: ReadKind | undefined): Promise<void> {
+async function appendRegions(session: Session, table: string, read: ReadKind | undefined): Promise<void> {
   const appender = await session.connection.createAppender(table)
-  for (const [code, { name, file, row }] of read?.places ?? []) {
+  for (const [code, { name, file, row }] of read?.regions ?? []) {
     appender.appendVarchar(code)
     for (const text of [name, file])
       if (text === null) appender.appendNull()
@@ -310,7 +313,7 @@ async function appendPlaces(session: Session, table: string, read: ReadKind | un
   appender.closeSync()
 }
 
-/** @returns SQL of the columns that municipalities have of their territory, and the joins that give them */
+/** @returns SQL of the region columns of municipalities and of their joins */
 export function territoryColumns(territory: StagedTerritory | null): {
   readonly columns: string
   readonly joins: string
@@ -332,8 +335,8 @@ export function territoryColumns(territory: StagedTerritory | null): {
   }
 }
 
-/** @returns statements that make the datasets of places, from the tables of stageTerritory and municipalities_out */
-export const placesSql = (edition: string): string =>
+/** @returns SQL that makes the datasets of regions from municipalities_out and the tables of stageTerritory() */
+export const regionsSql = (edition: string): string =>
   KINDS.map(({ stem }) => {
     const macroregions =
       stem === 'health_region'
