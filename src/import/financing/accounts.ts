@@ -1,30 +1,30 @@
 /**
- * Accounts of financing as they are read from published files, staged in DuckDB one row each. In: what the readers of the
- * sources yield. Out: the table financing_accounts. Not here: what is added up of them (tables.ts).
+ * Stages the accounts that the source readers yield in DuckDB, one row each. Out: the table financing_accounts.
+ * tables.ts sums the accounts.
  */
 import { createHash } from 'node:crypto'
 import type { FinancingSource, Stage } from '../../model/financing/code-lists.ts'
 import { createSetAside, noteAside, type SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
 
-/** Table of rows that could not be loaded. */
+/** Name of the table of rejected rows. */
 export const SET_ASIDE = 'financing_set_aside'
 
 /** One published amount or percentage. */
 export interface AccountRow {
-  /** Row of the file, header = 1. */
+  /** Row number in the file. The header is row 1. */
   readonly row: number
   readonly source: FinancingSource
   /** IBGE code of a municipality (6 or 7 digits) or a state (2). */
   readonly entity: string
   readonly sphere: string
   readonly year: number
-  /** Last month that it is of, 1 to 12; null: that of the year's file. */
+  /** Last month of the account's period, 1 to 12. Null stands for the last month of the year's file. */
   readonly month: number | null
   readonly period: string
   readonly stage: Stage
   readonly stageName: string
-  /** From the widest to the narrowest, as published. */
+  /** Published category levels, from the widest to the narrowest. */
   readonly category: readonly string[]
   /** Cents. */
   readonly amount: bigint | null
@@ -35,12 +35,13 @@ export interface AccountRow {
   readonly raw: string
 }
 
-export const isSetAside = (read: AccountRow | SetAsideRow): read is SetAsideRow => 'reason' in read
+export const isSetAside = (item: AccountRow | SetAsideRow): item is SetAsideRow => 'reason' in item
 
-/** Eleven digits, with or without the usual marks: where their check digits are right they are a CPF. */
+/** Eleven digits with optional CPF punctuation. They are a CPF if the check digits match. */
 const CPF_SHAPE = /(?<![0-9])\d{3}\.?\d{3}\.?\d{3}-?\d{2}(?![0-9])/g
 const checkDigit = (digits: string): string => {
-  const rest = [...digits].reduce((sum, digit, at) => sum + Number(digit) * (digits.length + 1 - at), 0) % 11
+  const rest =
+    [...digits].reduce((sum, digit, index) => sum + Number(digit) * (digits.length + 1 - index), 0) % 11
   return rest < 2 ? '0' : String(11 - rest)
 }
 const isCpf = (digits: string): boolean => {
@@ -48,16 +49,16 @@ const isCpf = (digits: string): boolean => {
   const first = checkDigit(base)
   return digits === `${base}${first}${checkDigit(base + first)}`
 }
-/** Categories are texts that people write: a CPF in one is not kept. */
+/** Replaces CPFs in a text, because people type category names and may include one. */
 const withoutCpf = (text: string): string =>
   text.replaceAll(CPF_SHAPE, (found) => (isCpf(found.replaceAll(/\D/g, '')) ? '…' : found))
 
-/** A cursor ends with the path of its row, and has a bound: longer paths are cut, and end with a digest of the whole. */
+/** Largest path in bytes. Cursors contain the path and are limited, so longer paths are cut and end with a digest. */
 const PATH_BYTES = 480
 
-/** @returns the parts as one path, at most PATH_BYTES of UTF-8 */
-export function categoryPath(parts: readonly string[]): string {
-  const path = parts.map((part) => withoutCpf(part.replaceAll(/\s+/g, ' ').trim())).join(' > ')
+/** @returns the category levels as one path of at most PATH_BYTES in UTF-8 */
+export function categoryPath(levels: readonly string[]): string {
+  const path = levels.map((level) => withoutCpf(level.replaceAll(/\s+/g, ' ').trim())).join(' > ')
   if (Buffer.byteLength(path) <= PATH_BYTES) return path
   const digest = createHash('sha256').update(path).digest('hex').slice(0, 12)
   let cut = path
@@ -73,28 +74,28 @@ export const createAccounts = (session: Session): Promise<void> =>
      ${createSetAside(SET_ASIDE)}`,
   )
 
-/** Rows that are appended before the next ones are read: the reader and the appender use one connection. */
+/** Rows to read before they are appended, because the reader and the appender share one connection. */
 const BATCH_ROWS = 4096
 
-/** @returns rows set aside and accounts staged of a file, by source */
+/** Appends the accounts of a file to financing_accounts and records its rejected rows. */
 export async function stageAccounts(
   session: Session,
   file: string,
   accounts: AsyncIterable<AccountRow | SetAsideRow> | Iterable<AccountRow | SetAsideRow>,
 ): Promise<void> {
   let batch: AccountRow[] = []
-  const aside: SetAsideRow[] = []
-  // A national file has a few hundred categories, and each in thousands of rows.
+  const rejected: SetAsideRow[] = []
+  // Cache the paths: a national file has a few hundred categories, each in thousands of rows.
   const paths = new Map<string, string>()
-  const pathOf = (parts: readonly string[]): string => {
-    const text = parts.join('\u0000')
-    const path = paths.get(text) ?? categoryPath(parts)
+  const pathOf = (levels: readonly string[]): string => {
+    const text = levels.join('\u0000')
+    const path = paths.get(text) ?? categoryPath(levels)
     paths.set(text, path)
     return path
   }
   const flush = async (): Promise<void> => {
     const appender = await session.connection.createAppender('financing_accounts')
-    const number = (value: bigint | null): void =>
+    const appendBigInt = (value: bigint | null): void =>
       value === null ? appender.appendNull() : appender.appendBigInt(value)
     for (const account of batch) {
       appender.appendVarchar(account.source)
@@ -107,8 +108,8 @@ export async function stageAccounts(
       appender.appendVarchar(account.stage)
       appender.appendVarchar(account.stageName)
       appender.appendVarchar(pathOf(account.category))
-      number(account.amount)
-      number(account.percentage)
+      appendBigInt(account.amount)
+      appendBigInt(account.percentage)
       appender.appendVarchar(file)
       appender.appendInteger(account.row)
       appender.appendVarchar(account.column)
@@ -118,10 +119,10 @@ export async function stageAccounts(
     appender.closeSync()
     batch = []
   }
-  for await (const read of accounts) {
-    if (isSetAside(read)) aside.push(read)
-    else if (batch.push(read) >= BATCH_ROWS) await flush()
+  for await (const item of accounts) {
+    if (isSetAside(item)) rejected.push(item)
+    else if (batch.push(item) >= BATCH_ROWS) await flush()
   }
   await flush()
-  await noteAside(session, SET_ASIDE, 'health_financing', file, aside)
+  await noteAside(session, SET_ASIDE, 'health_financing', file, rejected)
 }

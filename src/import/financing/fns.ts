@@ -1,9 +1,8 @@
 /**
- * Transfers of the national health fund (FNS), "Repasse FAF com população": one national file a year, CSV or XLSX.
+ * Reads transfers of the national health fund (FNS), "Repasse FAF com população": one national file per year, CSV or XLSX.
  *
- * In: a file. Out: an account for each published row, gross and net. Which bank account a row is of and its balance have no
- * reader: the same strategy may stand in two accounts, whose rows are added up later, and VL_SALDO_CONTA is the balance of a
- * whole account repeated on each of its rows.
+ * In: a file. Out: a gross and a net account for each published row. Bank accounts and balances are not read. One strategy
+ * may occur in two bank accounts, whose rows are summed later. VL_SALDO_CONTA repeats an account's balance on each row.
  */
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
@@ -13,7 +12,7 @@ import type { AccountRow } from './accounts.ts'
 import { readHundredths, readMonth } from './amounts.ts'
 import { isWorkbook, openTable, separatorOf, splitLine } from './records.ts'
 
-/** Columns that are read; the others, bank accounts and balances among them, have no reader. */
+/** Columns that are read. All others are ignored, including bank accounts and balances. */
 const FNS_COLUMNS = [
   'BLOCO',
   'GRUPO',
@@ -26,7 +25,7 @@ const FNS_COLUMNS = [
   'VL_LIQUIDO',
 ] as const
 type FnsColumn = (typeof FNS_COLUMNS)[number]
-/** Year of the transfers, in extracts of several years; published files say it in their name alone. */
+/** Year columns of extracts that cover several years. Published files state the year only in their name. */
 const YEAR_COLUMNS = ['ANO_COLETA', 'ANO', 'NU_ANO']
 
 const fold = (name: string): string =>
@@ -36,10 +35,10 @@ const fold = (name: string): string =>
     .trim()
     .toUpperCase()
 
-/** @param column as published, with or without accents */
+/** @param column published name, with or without accents */
 export const isFnsColumn = (column: string): boolean => FNS_COLUMNS.some((name) => name === fold(column))
 
-/** A header is recognised by what no other file has: a block, a municipality, a gross value. */
+/** True for a header with the columns of block, municipality and gross value, which no other file combines. */
 const isHeader = (columns: readonly string[]): boolean => {
   const folded = columns.map(fold)
   return (['BLOCO', 'CO_MUNICIPIO_IBGE', 'VL_BRUTO'] as const).every((name) => folded.includes(name))
@@ -49,7 +48,7 @@ const isHeader = (columns: readonly string[]): boolean => {
 export function isFnsFile(name: string, head: Buffer): boolean {
   if (isWorkbook(name)) return /repasse|\bfaf\b|fns/i.test(name)
   if (!/\.csv$/i.test(name)) return false
-  // The names of columns that tell it have no accents: either encoding will do.
+  // The tested column names have no accents, so either encoding works.
   const line = head.toString('latin1').split(/\r?\n/)[0] ?? ''
   return isHeader(splitLine(line.replace(/^\u00ef\u00bb\u00bf/, ''), separatorOf(line)))
 }
@@ -69,22 +68,22 @@ const MONTHS = [
   'dezembro',
 ]
 
-/** @returns month of `…-acumulado-ate-marco…`, 1 to 12; null where the name says none */
+/** @returns month (1 to 12) in a name such as `…-acumulado-ate-marco…`, or null */
 export function monthOfName(name: string): number | null {
   const [, month = ''] = /ate[-_ ]+([a-z]+)/.exec(fold(name).toLowerCase()) ?? []
   const index = MONTHS.indexOf(month)
   return index < 0 ? null : index + 1
 }
 
-/** The last year that a name has: `…/2021/12/REPASSE-FAF-COM-POPULACAO-2020.csv` is of 2020. */
+/** Returns the last year in a name: 2020 for `…/2021/12/REPASSE-FAF-COM-POPULACAO-2020.csv`. */
 const yearOfName = (name: string): number | null => {
   const years = name.match(/(?<!\d)20\d{2}(?!\d)/g)
   return years === null ? null : Number(years.at(-1))
 }
 
 /**
- * @param onRead gets the number of the file's rows, its header, and the newest month of a transfer of each year
- * @throws ImportError where no year is known, or columns lack
+ * @param onRead receives the number of rows, the header, and the newest transfer month of each year
+ * @throws ImportError if the year is unknown or a column is missing
  */
 export async function* readFns(
   session: Session,
@@ -97,13 +96,13 @@ export async function* readFns(
 ): AsyncGenerator<AccountRow | SetAsideRow> {
   const { columns, records } = await openTable(session, found, isHeader)
   const folded = columns.map(fold)
-  const lacking = FNS_COLUMNS.find((name) => !folded.includes(name))
-  if (lacking !== undefined)
-    throw new ImportError(found.shown, `lacks the column ${lacking}`, 'Import the file as FNS publishes it')
-  const places = new Map<string, number>(FNS_COLUMNS.map((name) => [name, folded.indexOf(name)]))
-  const yearAt = YEAR_COLUMNS.map((name) => folded.indexOf(name)).find((place) => place >= 0)
-  const ofName = yearOfName(found.name)
-  if (yearAt === undefined && ofName === null)
+  const missing = FNS_COLUMNS.find((name) => !folded.includes(name))
+  if (missing !== undefined)
+    throw new ImportError(found.shown, `lacks the column ${missing}`, 'Import the file as FNS publishes it')
+  const columnIndex = new Map<string, number>(FNS_COLUMNS.map((name) => [name, folded.indexOf(name)]))
+  const yearAt = YEAR_COLUMNS.map((name) => folded.indexOf(name)).find((index) => index >= 0)
+  const nameYear = yearOfName(found.name)
+  if (yearAt === undefined && nameYear === null)
     throw new ImportError(
       found.shown,
       'does not say the year of its transfers',
@@ -113,8 +112,8 @@ export async function* readFns(
   let rows = 0
   for await (const { row, cells } of records) {
     rows += 1
-    const cell = (name: FnsColumn): string => cells[places.get(name) ?? -1] ?? ''
-    const year = yearAt === undefined ? ofName : Number(cells[yearAt])
+    const cell = (name: FnsColumn): string => cells[columnIndex.get(name) ?? -1] ?? ''
+    const year = yearAt === undefined ? nameYear : Number(cells[yearAt])
     const [gross, net] = [readHundredths(cell('VL_BRUTO')), readHundredths(cell('VL_LIQUIDO'))]
     const code = cell('CO_MUNICIPIO_IBGE').replace(/\.0$/, '')
     if (year === null || !Number.isInteger(year) || year < 1990 || year > 2100)
@@ -123,10 +122,10 @@ export async function* readFns(
     else if (!/^\d{6,7}$/.test(code)) yield { row, reason: 'no_municipality' }
     else {
       const released = readMonth(cell('DT_ULTIMA_LIBERACAO'))
-      // A transfer that was released in the next year belongs to the file's year all the same.
+      // A transfer that was released in the next year still belongs to the file's year.
       const month = released === null ? 0 : Math.floor(released / 100) > year ? 12 : released % 100
       lastMonths.set(year, Math.max(lastMonths.get(year) ?? 0, month))
-      // Funds of states are listed under a municipality, their capital; the Federal District has one fund.
+      // A state's fund is listed under its capital, so use the state code. The Federal District has only one fund.
       const isOfState = /^EST/i.test(cell('TP_REPASSE')) && !code.startsWith('53')
       const account = {
         row,

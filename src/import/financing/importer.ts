@@ -1,9 +1,9 @@
 /**
- * Files of FNS, SICONFI and SIOPS of any number of years → the datasets of one financing release.
+ * Imports FNS, SICONFI and SIOPS files of any number of years into one financing release.
  *
- * In: files, and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder and what the
- * manifest says of it. What a newer file replaces is a source's year of a government, whole: a second file of it is refused.
- * Partitions are periods (a year is that of its last month), so a year that does not change is a hard link in the next release.
+ * In: files, and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder and its
+ * manifest entries. A newer file replaces all data of a source, government and year, so a second such file is rejected.
+ * Partitions are months, and a year uses its last month. An unchanged partition becomes a hard link in the next release.
  */
 import { join } from 'node:path'
 import type { Snapshot } from '../../release/manifest.ts'
@@ -32,7 +32,7 @@ import {
   type SiopsKind,
   siopsKind,
 } from './siops.ts'
-import { createPlaces, placeAccounts, writeTables } from './tables.ts'
+import { assignGovernments, createGovernments, writeTables } from './tables.ts'
 
 const PUBLISHERS = { fns: 'FNS', siconfi: 'Tesouro Nacional', siops: 'SIOPS' } as const
 type Kind = 'fns' | 'siconfi' | SiopsKind
@@ -43,7 +43,7 @@ const kindOf = (name: string, head: Buffer): Kind | null =>
 interface FinancingFiles {
   readonly fns: readonly FoundFile[]
   readonly siconfi: readonly FoundFile[]
-  /** Of SIOPS: accounts of states, their names, indicators, meanings of periods. */
+  /** SIOPS files: accounts of states, names of accounts, indicators, and the meaning of period codes. */
   readonly accounts: readonly FoundFile[]
   readonly legends: readonly FoundFile[]
   readonly indicators: readonly FoundFile[]
@@ -56,32 +56,32 @@ export const FINANCING: AreaImporter = {
   recognises: async (name, readHead) =>
     /\.(csv|json|xlsx)$/i.test(name) && kindOf(name, await readHead()) !== null,
   async open(files) {
-    const taken = new Map<string, FoundFile>()
+    const filesByName = new Map<string, FoundFile>()
     for (const file of files) {
-      const twin = taken.get(file.name)
+      const twin = filesByName.get(file.name)
       if (twin !== undefined)
         throw new ImportError(
           file.shown,
           `is there twice: ${twin.shown} has the same name`,
           'Import one copy of each file, under names that differ',
         )
-      taken.set(file.name, file)
+      filesByName.set(file.name, file)
     }
     const kinds = new Map<FoundFile, Kind | null>()
     for (const file of files) kinds.set(file, kindOf(file.name, await readFirstBytes(file.path)))
-    const of = (...wanted: readonly Kind[]): FoundFile[] =>
+    const filesOf = (...wanted: readonly Kind[]): FoundFile[] =>
       files
         .filter((file) => wanted.some((kind) => kinds.get(file) === kind))
         .sort((left, right) => (left.name < right.name ? -1 : 1))
     const found: FinancingFiles = {
-      fns: of('fns'),
-      siconfi: of('siconfi'),
-      accounts: of('accounts'),
-      legends: of('legend'),
-      indicators: of('indicators'),
-      periods: of('periods'),
+      fns: filesOf('fns'),
+      siconfi: filesOf('siconfi'),
+      accounts: filesOf('accounts'),
+      legends: filesOf('legend'),
+      indicators: filesOf('indicators'),
+      periods: filesOf('periods'),
     }
-    // Names of accounts and meanings of periods alone are no accounts.
+    // Legends and period codes alone contain no accounts.
     if (found.fns.length + found.siconfi.length + found.accounts.length + found.indicators.length === 0)
       return null
     return { synthetic: false, build: (context) => buildFinancing(found, context) }
@@ -99,7 +99,7 @@ async function buildFinancing(
       'comes without a municipality list',
       "Add IBGE's list of municipalities and population to the import, or import them first",
     )
-  await createPlaces(session, join(demography, 'municipalities/part-0.parquet'))
+  await createGovernments(session, join(demography, 'municipalities/part-0.parquet'))
   await createAccounts(session)
   const snapshots: Snapshot[] = []
   const headers = new HeaderList()
@@ -107,7 +107,7 @@ async function buildFinancing(
   const lastMonths = await stageTransfers(found.fns, { session, snapshots, headers, onProgress })
   await stageReports(found.siconfi, { session, snapshots, headers, onProgress }, counts)
   await stageSiops(found, { session, snapshots, headers, onProgress }, counts)
-  await placeAccounts(session, snapshots, lastMonths)
+  await assignGovernments(session, snapshots, lastMonths)
   onProgress('accounts')
   const written = await writeTables(session, staging)
   const { datasets, rowsByFile } = mergeOutputs([
@@ -140,19 +140,19 @@ async function buildFinancing(
   }
 }
 
-/** What every source adds to. */
+/** Objects that every source fills. */
 interface Staging extends Pick<BuildContext, 'session' | 'onProgress'> {
   readonly snapshots: Snapshot[]
   readonly headers: HeaderList
 }
 
-/** @returns the last month of each year: December, but for the newest, which may be under way */
+/** @returns the last month of each year. It is December except in the newest year, which may be incomplete. */
 async function stageTransfers(
   files: readonly FoundFile[],
   { session, snapshots, headers, onProgress }: Staging,
 ): Promise<Map<number, number>> {
   const released = new Map<number, number>()
-  const named = new Map<number, number>()
+  const monthsInNames = new Map<number, number>()
   for (const file of files) {
     onProgress(file.name)
     let published = 0
@@ -164,8 +164,8 @@ async function stageTransfers(
         headers.add(file.name, columns, columns.filter(isFnsColumn))
         for (const [year, month] of lastMonths) {
           released.set(year, Math.max(released.get(year) ?? 0, month))
-          const ofName = lastMonths.size === 1 ? monthOfName(file.name) : null
-          if (ofName !== null) named.set(year, ofName)
+          const nameMonth = lastMonths.size === 1 ? monthOfName(file.name) : null
+          if (nameMonth !== null) monthsInNames.set(year, nameMonth)
         }
       }),
     )
@@ -175,7 +175,7 @@ async function stageTransfers(
   return new Map(
     [...released].map(([year, month]) => [
       year,
-      year < newest ? 12 : (named.get(year) ?? (month === 0 ? 12 : month)),
+      year < newest ? 12 : (monthsInNames.get(year) ?? (month === 0 ? 12 : month)),
     ]),
   )
 }
@@ -201,7 +201,7 @@ async function stageReports(
     unequal += sums.unequal
   }
   if (files.length === 0) return
-  // Governments declare both; where they differ, both are kept as declared.
+  // Governments declare totals and subfunctions. If they differ, both are kept as declared.
   counts.health_totals_compared_with_subfunctions = compared
   counts.health_totals_unlike_subfunctions = unequal
 }
@@ -230,16 +230,16 @@ async function stageSiops(
     )
     snapshots.push(await snapshotOf(file, PUBLISHERS.siops, published))
   }
-  const known = new Map<string, number>()
+  const bimesters = new Map<string, number>()
   for (const file of periods) {
     const read = await readPeriods(file)
     snapshots.push(await snapshotOf(file, PUBLISHERS.siops, read.rows))
-    for (const [key, bimester] of read.periods) known.set(key, bimester)
+    for (const [key, bimester] of read.periods) bimesters.set(key, bimester)
   }
   let missing = 0
   for (const file of indicators) {
     onProgress(file.name)
-    const read = await readIndicators(file, known)
+    const read = await readIndicators(file, bimesters)
     await stageAccounts(session, file.name, read.accounts)
     snapshots.push(await snapshotOf(file, PUBLISHERS.siops, read.rows))
     if (read.isMissing) missing += 1

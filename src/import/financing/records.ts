@@ -1,8 +1,8 @@
 /**
- * Published tables as records of text: CSV of either separator, in UTF-8 or Latin-1, and the sheet of a workbook. In: a file. Out:
- * its header, then each record with its row (header = 1). What the columns mean is not known here.
+ * Reads published tables as records of text: CSV with either separator, in UTF-8 or Windows-1252, and sheets of workbooks.
+ * In: a file. Out: its header, then each record with its row number (header = 1). Other files interpret the columns.
  *
- * CSV is read by DuckDB, workbooks by @e965/xlsx. A cell of a workbook is its value, never its display format.
+ * DuckDB reads CSV, @e965/xlsx reads workbooks. A workbook cell is read by its value, never by its display format.
  */
 
 import { createReadStream } from 'node:fs'
@@ -19,7 +19,7 @@ import { checkWorkbookParts } from '../readers/zip.ts'
 import { quoteText, type Session } from '../session.ts'
 
 export interface PublishedRecord {
-  /** Row of the file, header = 1. */
+  /** Row number in the file. The header is row 1. */
   readonly row: number
   readonly cells: readonly string[]
 }
@@ -31,18 +31,18 @@ export interface PublishedTable {
 
 const REMEDY = 'Fetch the file again'
 const HEAD_BYTES = 1 << 16
-/** Records that are in memory at once. */
+/** Largest number of records in memory at once. */
 const BATCH_ROWS = 20_480
 
 export const isWorkbook = (name: string): boolean => /\.xlsx$/i.test(name)
 
-/** A snapshot of the manifest. @param rows data rows the file publishes */
+/** Makes the manifest's snapshot entry of a file. @param rows number of data rows in the file */
 export async function snapshotOf(found: FoundFile, publisher: string, rows: number): Promise<Snapshot> {
   const { bytes, sha256 } = await digestFile(found.path)
   return { publisher, file: found.name, archive: found.archive, bytes, sha256, rows }
 }
 
-/** @param isHeader is a row the header of the table? The first that is, of a workbook on any sheet */
+/** @param isHeader recognises the header row; in a workbook, the first match on any sheet is used */
 export function openTable(
   session: Session,
   found: FoundFile,
@@ -56,10 +56,10 @@ async function openSheet(
   isHeader: (columns: readonly string[]) => boolean,
 ): Promise<PublishedTable> {
   for (const grid of (await readGrids(found)).values()) {
-    const at = grid.findIndex(isHeader)
-    if (at < 0) continue
-    const columns = grid[at] ?? []
-    return { columns, records: recordsOf(grid, at + 1, columns.length) }
+    const headerIndex = grid.findIndex(isHeader)
+    if (headerIndex < 0) continue
+    const columns = grid[headerIndex] ?? []
+    return { columns, records: recordsOf(grid, headerIndex + 1, columns.length) }
   }
   throw new ImportError(found.shown, 'has no sheet with the columns that are needed', REMEDY)
 }
@@ -76,7 +76,7 @@ async function* recordsOf(
   }
 }
 
-/** @returns every sheet by name, cells as text; index 0 is row 1 */
+/** @returns every sheet by name with cells as text. Index 0 is row 1. */
 export async function readGrids(found: FoundFile): Promise<Map<string, readonly (readonly string[])[]>> {
   await checkWorkbookParts(found.path, found.shown)
   try {
@@ -118,11 +118,11 @@ async function openCsv(
   return { columns, records: csvRecords(session, found, isUtf8, separator, columns.length) }
 }
 
-/** @returns which of both separators a line has more of */
+/** @returns the more frequent separator of a line */
 export const separatorOf = (line: string): ',' | ';' =>
   line.split(';').length >= line.split(',').length ? ';' : ','
 
-/** Cells of a header line, their quotes taken away. */
+/** Splits a header line into cells without quotes. */
 export const splitLine = (line: string, separator: string): string[] =>
   line
     .replace(/^\uFEFF/, '')
@@ -139,7 +139,7 @@ async function* csvRecords(
   const path = join(session.scratch, `financing-${found.name.replaceAll(/\W/g, '_')}.csv`)
   await writeUtf8(found.path, path, isUtf8)
   const names = Array.from({ length: width }, (_, index) => `'c${index}': 'VARCHAR'`)
-  // Rows keep the order of the file, so the position of a record is its row.
+  // The table keeps the order of the file, so rowid gives the row number.
   try {
     await session.run(
       `CREATE TABLE financing_csv AS SELECT * FROM read_csv(${quoteText(path)}, delim = ${quoteText(separator)}, quote = '"', escape = '"', header = false, skip = 1, columns = {${names.join(', ')}}, auto_detect = false, max_line_size = 4194304)`,
@@ -170,7 +170,7 @@ async function* csvRecords(
   }
 }
 
-/** Text in UTF-8 without a mark, lines as they are. */
+/** Copies a text file as UTF-8 without a byte-order mark, and keeps its lines. */
 async function writeUtf8(path: string, destination: string, isUtf8: boolean): Promise<void> {
   const utf8 = new TextDecoder('utf-8')
   const target = await open(destination, 'w')
@@ -183,7 +183,7 @@ async function writeUtf8(path: string, destination: string, isUtf8: boolean): Pr
   }
 }
 
-/** Is a file UTF-8 from its first byte to its last? Latin-1 with an accent nearly never is. */
+/** True if the complete file is valid UTF-8. Text in Latin-1 with accents almost never is. */
 export async function isUtf8File(path: string): Promise<boolean> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   try {

@@ -1,9 +1,9 @@
 /**
- * SICONFI's answers to `rreo` (fiscal reports of governments, a bimester each): annex 02, of which the function health and its
- * subfunctions, and annex 14, of which the minimum for health. CSV, or JSON as the API answers it, in pages.
+ * Reads SICONFI's `rreo` data, the bimonthly fiscal reports of governments, from CSV or from pages of JSON as the API sends them.
  *
- * In: files. Out: accounts. In annex 02 a subfunction is known only by where it stands: the rows behind "Saúde", up to the next
- * function, in the same column of the same block; so pages are put together in their order first. All other annexes are passed over.
+ * In: files. Out: accounts. From annex 02 it reads the function health with its subfunctions, from annex 14 the health minimum.
+ * In annex 02 only the position identifies a subfunction: it follows "Saúde", before the next function, in the same column
+ * and block. So pages are joined in order first. Other annexes are skipped.
  */
 
 import type { Stage } from '../../model/financing/code-lists.ts'
@@ -47,45 +47,44 @@ export function isSiconfiFile(name: string, head: Buffer): boolean {
   )
 }
 
-/** A published row of a report. */
 interface ReportRow {
   readonly row: number
   readonly cells: Cells
 }
 
-/** A file, or one page of an answer. */
+/** A file, or one page of a response. */
 export interface ReadReport {
   readonly found: FoundFile
   readonly columns: readonly string[]
   readonly rows: readonly ReportRow[]
-  /** Of a page: how many items stand before it, and whether there are more behind it; null: a whole file. */
+  /** Number of items before a page, and whether more pages follow. Null for a complete file. */
   readonly page: { readonly offset: number; readonly hasMore: boolean } | null
 }
 
-/** @throws ImportError where a file is no whole answer */
+/** @throws ImportError if a file is not a complete response */
 export async function readReport(session: Session, found: FoundFile): Promise<ReadReport> {
   if (/\.json$/i.test(found.name)) return readPage(found)
   const { columns, records } = await openTable(session, found, isHeader)
-  const places = SICONFI_COLUMNS.map((name) => [name, columns.indexOf(name)] as const)
+  const positions = SICONFI_COLUMNS.map((name) => [name, columns.indexOf(name)] as const)
   const rows: ReportRow[] = []
   for await (const { row, cells } of records)
     rows.push({
       row,
-      cells: Object.fromEntries(places.map(([name, place]) => [name, cells[place] ?? ''])) as Cells,
+      cells: Object.fromEntries(positions.map(([name, position]) => [name, cells[position] ?? ''])) as Cells,
     })
   return { found, columns, rows, page: null }
 }
 
 async function readPage(found: FoundFile): Promise<ReadReport> {
-  const answer = parseJson(await readTextFile(found.path, found.shown), found.shown) as {
+  const response = parseJson(await readTextFile(found.path, found.shown), found.shown) as {
     readonly items?: unknown
     readonly offset?: unknown
     readonly hasMore?: unknown
   }
-  if (!Array.isArray(answer.items))
+  if (!Array.isArray(response.items))
     throw new ImportError(found.shown, 'is no answer of SICONFI: it has no items', 'Fetch the answer again')
-  const offset = Number(answer.offset ?? 0)
-  const items = answer.items as readonly Readonly<Record<string, unknown>>[]
+  const offset = Number(response.offset ?? 0)
+  const items = response.items as readonly Readonly<Record<string, unknown>>[]
   const textOf = (value: unknown): string => (value === null || value === undefined ? '' : String(value))
   return {
     found,
@@ -94,20 +93,20 @@ async function readPage(found: FoundFile): Promise<ReadReport> {
       row: offset + index + 1,
       cells: Object.fromEntries(SICONFI_COLUMNS.map((name) => [name, textOf(item[name])])) as Cells,
     })),
-    page: { offset, hasMore: answer.hasMore === true },
+    page: { offset, hasMore: response.hasMore === true },
   }
 }
 
-/** Pages of one answer in their order, or one file. */
+/** The pages of one response in order, or one file. */
 export interface Report {
   readonly pages: readonly ReadReport[]
 }
 
-const partOf = ({ cells }: ReportRow): string => [cells.cod_ibge, cells.exercicio, cells.periodo].join(' ')
+const reportKey = ({ cells }: ReportRow): string => [cells.cod_ibge, cells.exercicio, cells.periodo].join(' ')
 
 /**
- * Puts pages together.
- * @throws ImportError where a page lacks, or two files are of the same report: the newest delivery replaces the others
+ * Joins the pages of each response.
+ * @throws ImportError if a page is missing, or if two files contain the same report
  */
 export function joinPages(reports: readonly ReadReport[]): Report[] {
   const joined: Report[] = []
@@ -115,16 +114,16 @@ export function joinPages(reports: readonly ReadReport[]): Report[] {
   for (const report of reports) {
     const [first] = report.rows
     if (report.page === null) joined.push({ pages: [report] })
-    // A government that delivered nothing: an answer without items.
+    // Skip a first page without items: its government delivered nothing.
     else if (first !== undefined || report.page.offset > 0) {
-      const key = first === undefined ? report.found.shown : partOf(first)
+      const key = first === undefined ? report.found.shown : reportKey(first)
       pages.set(key, [...(pages.get(key) ?? []), report])
     }
   }
-  for (const own of pages.values()) {
-    const inOrder = [...own].sort((left, right) => (left.page?.offset ?? 0) - (right.page?.offset ?? 0))
+  for (const group of pages.values()) {
+    const sorted = [...group].sort((left, right) => (left.page?.offset ?? 0) - (right.page?.offset ?? 0))
     let expected = 0
-    for (const { found, rows, page } of inOrder) {
+    for (const { found, rows, page } of sorted) {
       if (page?.offset !== expected)
         throw new ImportError(
           found.shown,
@@ -135,37 +134,39 @@ export function joinPages(reports: readonly ReadReport[]): Report[] {
         )
       expected += rows.length
     }
-    const last = inOrder.at(-1)
+    const last = sorted.at(-1)
     if (last?.page?.hasMore === true)
       throw new ImportError(
         last.found.shown,
         `says that more items follow behind ${expected}, and no page has them`,
         'Import every page of an answer: ask again with the next offset until hasMore is false',
       )
-    joined.push({ pages: inOrder })
+    joined.push({ pages: sorted })
   }
   refuseTwins(joined)
   return joined
 }
 
-/** A later delivery of a bimester restates it: which of two files is the later one nobody but the operator knows. */
+/** Rejects two files of one government, bimester and annex. Later deliveries restate it, and only the operator knows which is newer. */
 function refuseTwins(reports: readonly Report[]): void {
-  const taken = new Map<string, FoundFile>()
+  const filesByKey = new Map<string, FoundFile>()
   for (const { pages } of reports) {
     const [{ found } = { found: null }] = pages
     if (found === null) continue
-    const own = new Set(
-      pages.flatMap(({ rows }) => rows.filter(isOfHealth).map((row) => `${partOf(row)} ${row.cells.anexo}`)),
+    const keys = new Set(
+      pages.flatMap(({ rows }) =>
+        rows.filter(hasHealthData).map((row) => `${reportKey(row)} ${row.cells.anexo}`),
+      ),
     )
-    for (const part of own) {
-      const twin = taken.get(part)
+    for (const key of keys) {
+      const twin = filesByKey.get(key)
       if (twin !== undefined)
         throw new ImportError(
           found.shown,
-          `is of a government, bimester and annex that ${twin.shown} has, too (${part})`,
+          `is of a government, bimester and annex that ${twin.shown} has, too (${key})`,
           'Import one of them: the newest delivery',
         )
-      taken.set(part, found)
+      filesByKey.set(key, found)
     }
   }
 }
@@ -174,7 +175,7 @@ const ANNEX_02 = /^RREO-Anexo 02\b/
 const ANNEX_14 = /^RREO-Anexo 14\b/
 const ASPS = 'AplicacaoTotalDasDespesasComAcoesEServicosPublicosDeSaude'
 const HEALTH = 'Saúde'
-/** Functions of government (Portaria 42/1999): with any of them the rows of health end. */
+/** Functions of government (Portaria 42/1999). Each of them ends the rows of health. */
 const FUNCTIONS = new Set(
   [
     'Legislativa',
@@ -210,7 +211,7 @@ const FUNCTIONS = new Set(
   ].map((name) => name.toLowerCase()),
 )
 
-/** Does a row end the rows of a function? The next function does, a total, or a subfunction of another function (FU11 - …). */
+/** True if an account ends the rows of health: another function, a total, or another function's subfunction (FU11 - …). */
 function endsHealth(account: string): boolean {
   const name = account.trim()
   const [, number] = /^FU(\d+) - /.exec(name) ?? []
@@ -218,7 +219,7 @@ function endsHealth(account: string): boolean {
   return FUNCTIONS.has(name.toLowerCase()) || /^(DESPESAS|TOTAL)\b/i.test(name)
 }
 
-/** Columns of annex 02 → stage and period; the letters in brackets come and go. */
+/** Stages and periods of the columns of annex 02. The letters in brackets vary, so most patterns leave them out. */
 const COLUMNS_02: readonly (readonly [RegExp, Stage, 'in' | 'to'])[] = [
   [/^DOTA[ÇC][ÃA]O INICIAL/i, 'budgeted_initial', 'to'],
   [/^DOTA[ÇC][ÃA]O ATUALIZADA/i, 'budgeted_updated', 'to'],
@@ -245,27 +246,27 @@ const SHARES: ReadonlySet<Stage> = new Set([
   'applied_share',
 ])
 
-const isOfHealth = ({ cells }: ReportRow): boolean =>
+const hasHealthData = ({ cells }: ReportRow): boolean =>
   ANNEX_02.test(cells.anexo) || (ANNEX_14.test(cells.anexo) && cells.cod_conta === ASPS)
 
-/** Accounts of health of one page, with the pages before it read. */
+/** Health accounts of one page. */
 export interface PageAccounts {
   readonly found: FoundFile
   readonly accounts: readonly (AccountRow | SetAsideRow)[]
 }
 
-/** What the published total of health and the sum of its subfunctions differ by. */
+/** Comparison of published health totals with the sums of their subfunctions. */
 export interface HealthSums {
-  /** Columns of blocks whose subfunctions were compared with the total, and those that do not equal it. */
+  /** Number of columns of blocks that were compared. `unequal` counts those that differ. */
   readonly compared: number
   readonly unequal: number
 }
 
-/** @returns accounts of each page of a report */
+/** @returns the accounts of each page of a report, and the comparison of its health totals */
 export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: HealthSums } {
   const found: PageAccounts[] = []
-  const totals = new Map<string, { total: bigint; parts: bigint; count: number }>()
-  let block = ''
+  const totals = new Map<string, { total: bigint; subfunctions: bigint; count: number }>()
+  let lastColumnKey = ''
   let isInHealth = false
   for (const page of pages) {
     const accounts: (AccountRow | SetAsideRow)[] = []
@@ -276,9 +277,9 @@ export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: 
         continue
       }
       if (!ANNEX_02.test(cells.anexo)) continue
-      const own = [partOf(published), cells.rotulo, cells.coluna, cells.cod_conta].join('\t')
-      if (own !== block) isInHealth = false
-      block = own
+      const columnKey = [reportKey(published), cells.rotulo, cells.coluna, cells.cod_conta].join('\t')
+      if (columnKey !== lastColumnKey) isInHealth = false
+      lastColumnKey = columnKey
       const isHealth = cells.conta.trim().toLowerCase() === HEALTH.toLowerCase()
       if (isHealth) isInHealth = true
       else if (endsHealth(cells.conta)) isInHealth = false
@@ -286,13 +287,13 @@ export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: 
       const account = accountOf02(published, isHealth)
       accounts.push(account)
       if ('reason' in account || account.amount === null) continue
-      const sums = totals.get(own) ?? { total: 0n, parts: 0n, count: 0 }
+      const sums = totals.get(columnKey) ?? { total: 0n, subfunctions: 0n, count: 0 }
       if (isHealth) sums.total = account.amount
       else {
-        sums.parts += account.amount
+        sums.subfunctions += account.amount
         sums.count += 1
       }
-      totals.set(own, sums)
+      totals.set(columnKey, sums)
     }
     found.push({ found: page.found, accounts })
   }
@@ -301,7 +302,7 @@ export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: 
     pages: found,
     sums: {
       compared: compared.length,
-      unequal: compared.filter(({ total, parts }) => total !== parts).length,
+      unequal: compared.filter(({ total, subfunctions: parts }) => total !== parts).length,
     },
   }
 }
@@ -311,7 +312,7 @@ function accountOf02(published: ReportRow, isHealth: boolean): AccountRow | SetA
   const column = COLUMNS_02.find(([pattern]) => pattern.test(cells.coluna))
   if (column === undefined) return { row: published.row, reason: 'unknown_column' }
   const [, stage, when] = column
-  // Before 2016 the label is empty, and the account alone says which block it is.
+  // Before 2016 the label is empty, and only the account identifies the block.
   const isIntra = /Intra$/.test(cells.cod_conta) || /^Total das Despesas Intra/i.test(cells.rotulo)
   const name = cells.conta.trim().replace(/^FU10 - /, '')
   return accountOf(published, 'siconfi_rreo_02', stage, when, [
@@ -345,7 +346,7 @@ function accountOf(
     row,
     source,
     entity: cells.cod_ibge,
-    // The Federal District declares as a state.
+    // Count the Federal District as a state, because it declares as one.
     sphere: cells.esfera === 'D' ? 'E' : cells.esfera,
     year,
     month: bimester * 2,

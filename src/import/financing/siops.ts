@@ -1,9 +1,9 @@
 /**
- * SIOPS: health accounts of the states by stage (CSV, one column an account) and indicators of the public API (JSON). In: files.
- * Out: accounts. A government whose data are not approved is answered with an error: it is missing, not zero.
+ * Reads SIOPS: health accounts of states by stage (CSV, one column per account) and indicators of the public API (JSON).
+ * In: files. Out: accounts. The API returns an error for a government without approved data, which is missing, not zero.
  *
- * Accounts are a tree in which 3.0.00.00.00.00 holds what is below it: all levels are kept as they are published, none is
- * added up. What the files themselves do not say is in their names: the year, the source of funds, the government.
+ * Accounts form a tree in which 3.0.00.00.00.00 includes all accounts below it. All published levels are kept, and none
+ * is summed. File names supply what the files lack: the year, the source of funds and the government.
  */
 
 import type { Stage } from '../../model/financing/code-lists.ts'
@@ -24,27 +24,27 @@ const STAGE = 'Categoria'
 const isHeader = (columns: readonly string[]): boolean =>
   columns.includes(STAGE) && columns.includes(STATE) && columns.some((name) => ACCOUNT.test(name))
 
-/** Names of accounts, in workbooks of two or three columns. */
+/** True for workbooks with names of accounts, in two or three columns. */
 const isLegend = (name: string): boolean =>
   /^(Descricao_Contas|Legenda_(Receita|Despesa)).*\.xlsx$/i.test(name)
 const INDICATOR_NAME = /(municipal|estadual)[-_ ](\d{2}|\d{6,7})[-_ ](\d{4})[-_ ](\d{1,2})\.json$/i
 
 export type SiopsKind = 'accounts' | 'legend' | 'indicators' | 'periods'
 
-/** @param head first bytes of the file @returns null where it is none of SIOPS */
+/** @param head first bytes of the file @returns null if the file is not from SIOPS */
 export function siopsKind(name: string, head: Buffer): SiopsKind | null {
   if (isLegend(name)) return 'legend'
   const text = head.toString('latin1')
   if (/\.json$/i.test(name)) {
     if (/^\s*\[\s*\{[^}]*"nu_periodo"/.test(text)) return 'periods'
-    const isAnswer = /"numero_indicador"/.test(text) || (/"error"/.test(text) && INDICATOR_NAME.test(name))
-    return isAnswer ? 'indicators' : null
+    const isResponse = /"numero_indicador"/.test(text) || (/"error"/.test(text) && INDICATOR_NAME.test(name))
+    return isResponse ? 'indicators' : null
   }
   const line = text.split(/\r?\n/)[0] ?? ''
   return /\.csv$/i.test(name) && isHeader(splitLine(line, separatorOf(line))) ? 'accounts' : null
 }
 
-/** Stages of expense, and of revenue by the letter that ends them. */
+/** Stages by their published name. Most revenue stages are identified by their last letter, in LETTERS. */
 const STAGES: Readonly<Record<string, Stage>> = {
   'Dotação Inicial': 'budgeted_initial',
   'Dotação Atualizada': 'budgeted_updated',
@@ -70,7 +70,7 @@ const LETTERS: Readonly<Record<string, Stage>> = {
 const stageOf = (published: string): Stage | null =>
   STAGES[published] ?? LETTERS[/\(([a-j])\)(?: = .*)?$/.exec(published)?.[1] ?? ''] ?? null
 
-/** @returns name of each account: code as the columns have it, without the c → name */
+/** @returns account names by code, as in the column names but without the leading c */
 export async function readLegend(found: FoundFile): Promise<{ names: Map<string, string>; rows: number }> {
   const names = new Map<string, string>()
   let rows = 0
@@ -85,9 +85,12 @@ export async function readLegend(found: FoundFile): Promise<{ names: Map<string,
   return { names, rows }
 }
 
-/** What the name of a file of accounts says. @throws ImportError */
-function partsOfName({ name, shown }: FoundFile, isExpense: boolean): { year: number; parts: string[] } {
-  // A folder may say it where the name does not.
+/** Reads the year and the categories from the name of an accounts file. @throws ImportError if the name lacks one */
+function parseAccountsName(
+  { name, shown }: FoundFile,
+  isExpense: boolean,
+): { year: number; categories: string[] } {
+  // If the name has no year, look for one in the folder.
   const years = (name.match(/(?<!\d)20\d{2}(?!\d)/g) ?? shown.match(/(?<!\d)20\d{2}(?!\d)/g))?.map(Number)
   const year = years?.at(-1)
   if (year === undefined)
@@ -96,20 +99,20 @@ function partsOfName({ name, shown }: FoundFile, isExpense: boolean): { year: nu
       'does not say the year of its accounts',
       'Put the year into the name of the file or of its folder (despesa_estadual_2020_fonte3_subfuncao301.csv)',
     )
-  if (!isExpense) return { year, parts: ['Receita'] }
-  const long = /Despesa__(\d+)_-_.*?__(\d{3})_-_/i.exec(name)
-  const source = long?.[1] ?? /fonte[-_ ]?(\d+)/i.exec(name)?.[1]
-  const part = long?.[2] ?? /subfun\p{L}*[-_ ]?(\d{3})/iu.exec(name.normalize('NFC'))?.[1]
-  if (source === undefined || part === undefined)
+  if (!isExpense) return { year, categories: ['Receita'] }
+  const longName = /Despesa__(\d+)_-_.*?__(\d{3})_-_/i.exec(name)
+  const source = longName?.[1] ?? /fonte[-_ ]?(\d+)/i.exec(name)?.[1]
+  const subfunction = longName?.[2] ?? /subfun\p{L}*[-_ ]?(\d{3})/iu.exec(name.normalize('NFC'))?.[1]
+  if (source === undefined || subfunction === undefined)
     throw new ImportError(
       shown,
       'does not say the source of funds and the subfunction of its expense',
       'Put both into the name of the file (despesa_estadual_2020_fonte3_subfuncao301.csv)',
     )
-  return { year, parts: ['Despesa', `Fonte ${source}`, `Subfunção ${part}`] }
+  return { year, categories: ['Despesa', `Fonte ${source}`, `Subfunção ${subfunction}`] }
 }
 
-/** @param onRead gets the number of the file's rows and its header */
+/** @param onRead receives the number of rows and the header */
 export async function* readStateAccounts(
   session: Session,
   found: FoundFile,
@@ -117,12 +120,12 @@ export async function* readStateAccounts(
   onRead: (read: { readonly rows: number; readonly columns: readonly string[] }) => void,
 ): AsyncGenerator<AccountRow | SetAsideRow> {
   const { columns, records } = await openTable(session, found, isHeader)
-  const accounts = columns.flatMap((column, place) => {
+  const accounts = columns.flatMap((column, index) => {
     const code = ACCOUNT.exec(column)?.[1]
-    return code === undefined ? [] : [{ column, place, code }]
+    return code === undefined ? [] : [{ column, index: index, code }]
   })
   const isExpense = accounts.some(({ code }) => code.startsWith('3'))
-  const { year, parts } = partsOfName(found, isExpense)
+  const { year, categories } = parseAccountsName(found, isExpense)
   const [stateAt, stageAt] = [columns.indexOf(STATE), columns.indexOf(STAGE)]
   let rows = 0
   for await (const { row, cells } of records) {
@@ -134,9 +137,9 @@ export async function* readStateAccounts(
       yield { row, reason: stage === null ? 'unknown_stage' : 'no_state' }
       continue
     }
-    for (const { column, place, code } of accounts) {
-      const raw = cells[place] ?? ''
-      // Not declared, which is not zero.
+    for (const { column, index, code } of accounts) {
+      const raw = cells[index] ?? ''
+      // Skip undeclared amounts, which are not zero.
       if (raw === '' || raw === 'NA') continue
       const amount = readHundredths(raw)
       if (amount === null) {
@@ -154,7 +157,7 @@ export async function* readStateAccounts(
         period: 'year',
         stage,
         stageName: published,
-        category: [...parts, name === undefined ? code : `${code} ${name}`],
+        category: [...categories, name === undefined ? code : `${code} ${name}`],
         amount,
         percentage: null,
         column,
@@ -165,45 +168,45 @@ export async function* readStateAccounts(
   onRead({ rows, columns })
 }
 
-/** Bimester that a code of the API means, where `/v1/ano-periodo` was not imported. */
+/** Bimesters of the API's period codes, used if no response of `/v1/ano-periodo` was imported. */
 const BIMESTERS: Readonly<Record<string, number>> = { 12: 1, 14: 2, 1: 3, 18: 4, 20: 5, 2: 6 }
 
-type Answer = readonly Readonly<Record<string, unknown>>[]
+type ResponseItems = readonly Readonly<Record<string, unknown>>[]
 
-async function readAnswer({ path, shown }: FoundFile): Promise<Answer> {
+async function readResponse({ path, shown }: FoundFile): Promise<ResponseItems> {
   const value = parseJson(await readTextFile(path, shown), shown)
-  if (Array.isArray(value)) return value as Answer
+  if (Array.isArray(value)) return value as ResponseItems
   throw new ImportError(shown, 'is no whole answer of SIOPS', 'Fetch the answer again')
 }
 
 const textOf = (value: unknown): string => (value === null || value === undefined ? '' : String(value))
 
-/** @returns year and code of a period → bimester, of an answer of `/v1/ano-periodo` */
+/** Reads a response of `/v1/ano-periodo`. @returns bimester by "year code" */
 export async function readPeriods(
   found: FoundFile,
 ): Promise<{ periods: Map<string, number>; rows: number; columns: readonly string[] }> {
-  const answer = await readAnswer(found)
+  const items = await readResponse(found)
   const periods = new Map<string, number>()
-  for (const { ds_ano, nu_periodo, ds_periodo } of answer) {
+  for (const { ds_ano, nu_periodo, ds_periodo } of items) {
     const name = textOf(ds_periodo)
     const [, number = ''] = /(\d)\s*[ºo°]?\s*(?:bim|sem)/i.exec(name) ?? []
     const bimester = /anual/i.test(name) ? 6 : /sem/i.test(name) ? Number(number) * 3 : Number(number)
     if (bimester >= 1 && bimester <= 6) periods.set(`${textOf(ds_ano)} ${Number(nu_periodo)}`, bimester)
   }
-  return { periods, rows: answer.length, columns: Object.keys(answer[0] ?? {}) }
+  return { periods, rows: items.length, columns: Object.keys(items[0] ?? {}) }
 }
 
 export interface ReadIndicators {
   readonly rows: number
   readonly columns: readonly string[]
   readonly accounts: readonly (AccountRow | SetAsideRow)[]
-  /** The government has no approved data of the period. */
+  /** True if the government has no approved data for the period. */
   readonly isMissing: boolean
 }
 
 /**
- * An answer of `/v1/indicador/municipal/{code}/{year}/{period}`, saved under a name that ends as its address does.
- * @throws ImportError where the name does not say whose it is, or the period is not known
+ * Reads a response of `/v1/indicador/municipal/{code}/{year}/{period}`, whose file name ends like the address.
+ * @throws ImportError if the name does not identify the government, or if the period is unknown
  */
 export async function readIndicators(
   found: FoundFile,
@@ -224,9 +227,9 @@ export async function readIndicators(
       `is of the period ${code}, which is no period of SIOPS that is known`,
       'Import the answer of /v1/ano-periodo with it, which says what periods mean',
     )
-  const answer = await readAnswer(found)
+  const items = await readResponse(found)
   const accounts: (AccountRow | SetAsideRow)[] = []
-  for (const [index, item] of answer.entries()) {
+  for (const [index, item] of items.entries()) {
     if ('error' in item) continue
     const row = index + 1
     const raw = textOf(item.indicador_calculado)
@@ -255,9 +258,9 @@ export async function readIndicators(
     })
   }
   return {
-    rows: answer.length,
-    columns: Object.keys(answer[0] ?? {}),
+    rows: items.length,
+    columns: Object.keys(items[0] ?? {}),
     accounts,
-    isMissing: answer.some((item) => 'error' in item),
+    isMissing: items.some((item) => 'error' in item),
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Staged accounts → the datasets of a release, a partition each period, and its checks. In: financing_accounts, the list of
- * municipalities. Out: Parquet files and what the manifest says of them.
+ * Writes the staged accounts to the datasets of a release, one partition per period, and checks them.
+ * In: financing_accounts and the list of municipalities. Out: Parquet files and their manifest entries.
  *
- * Accounts of one key are added up (a strategy in two bank accounts). Transfers of the Union are also added up by fund, for
- * metrics: where the file of a year has some states alone, it is an extract, and a municipality of them without a row has
- * one without an amount, so that no sum leaves it out in silence. A file of all states is the national one: who is not in it
- * got nothing that it says, and is in no sum.
+ * Accounts with the same key are summed, such as a strategy in two bank accounts. Federal transfers are also summed by fund,
+ * for metrics. A year's file with only some states is an extract. Municipalities of these states that it lacks get a row
+ * without an amount, so that no sum omits them silently. A file with all states is complete, and a municipality that it
+ * lacks is in no sum.
  */
 import { join } from 'node:path'
 import { STATES } from '../../model/territory/states.ts'
@@ -19,8 +19,8 @@ const STATE_ROWS = STATES.map(
   ({ ibge_code, uf, name }) => `('${ibge_code}', '${uf}', ${quoteText(name)})`,
 ).join(', ')
 
-/** Places that accounts may be of. @param municipalities Parquet of the municipality list */
-export const createPlaces = (session: Session, municipalities: string): Promise<void> =>
+/** Creates the table of municipalities and states that may have accounts. @param municipalities Parquet of the municipality list */
+export const createGovernments = (session: Session, municipalities: string): Promise<void> =>
   session.run(
     `CREATE TABLE financing_places AS
        SELECT CAST(ibge_code AS VARCHAR) AS entity_code, CAST(ibge_code // 10 AS VARCHAR) AS code6, name, uf, ibge_code AS municipality_ibge_code
@@ -28,18 +28,18 @@ export const createPlaces = (session: Session, municipalities: string): Promise<
        UNION ALL SELECT code, code, name, uf, NULL FROM (VALUES ${STATE_ROWS}) AS states(code, uf, name)`,
   )
 
-/** A published code of six digits may be a region of the Federal District: that is Brasília. */
+/** SQL of a published code. Six-digit codes of the Federal District's regions become Brasília's. */
 const PUBLISHED_KEY =
   "CASE WHEN length(a.published_entity) = 6 AND a.published_entity LIKE '53%' THEN '530010' ELSE a.published_entity END"
 
-/** Last month of a year's transfers: YYYY → 1 to 12. */
+/** Last month (1 to 12) of the transfers of each year. */
 export type LastMonths = ReadonlyMap<number, number>
 
 /**
- * Joins accounts to places and sets those aside that have none. The Federal District's transfers are Brasília's.
- * @throws ImportError where two files say the same of one government
+ * Joins accounts to governments and rejects accounts of unknown ones. The Federal District's transfers belong to Brasília.
+ * @throws ImportError if two files cover the same data of a government
  */
-export async function placeAccounts(
+export async function assignGovernments(
   session: Session,
   snapshots: readonly Snapshot[],
   lastMonths: LastMonths,
@@ -66,7 +66,7 @@ export async function placeAccounts(
   await refuseTwins(session)
 }
 
-/** What a newer file replaces is all that a source says of a government and year: of two of them, one is not the newest. */
+/** Rejects two files with the same data of a source, government and year, because one of them must be outdated. */
 async function refuseTwins(session: Session): Promise<void> {
   const [twin] = await session.rows(
     `SELECT source, entity_name, reference_year, min(source_file) AS one, max(source_file) AS other
@@ -101,7 +101,7 @@ const ACCOUNT_ROWS = `
   WHERE reference_period = $PERIOD
   GROUP BY source, entity_code, sphere, reference_year, period, stage, category_path`
 
-/** Funds of a year: those of the file, and, where it is an extract, municipalities of its states that it does not have. */
+/** SQL of a year's funds. For an extract, it adds the municipalities of its states that the file lacks. */
 const FUND_ROWS = `
   WITH funds AS (
     SELECT entity_code, any_value(uf) AS uf, any_value(municipality_ibge_code) AS municipality_ibge_code, any_value(reference_year) AS reference_year,
@@ -133,17 +133,16 @@ export interface WrittenTables {
   readonly periods: readonly number[]
 }
 
-/** Writes every partition. */
 export async function writeTables(session: Session, staging: string): Promise<WrittenTables> {
   const outputs: DatasetOutput[] = []
   const checks: NamedCheck[] = []
   const counts: Record<string, number> = {}
   const accounts: Record<string, Coverage> = {}
   const transfers: Record<string, Coverage> = {}
-  const textsOf = async (sql: string): Promise<string[]> =>
+  const readTexts = async (sql: string): Promise<string[]> =>
     (await session.rows(sql)).map((row) => String(Object.values(row)[0]))
   const periods = (
-    await textsOf('SELECT DISTINCT reference_period FROM financing_placed ORDER BY reference_period')
+    await readTexts('SELECT DISTINCT reference_period FROM financing_placed ORDER BY reference_period')
   ).map(Number)
   for (const period of periods) {
     outputs.push(
@@ -162,11 +161,11 @@ export async function writeTables(session: Session, staging: string): Promise<Wr
            - coalesce((SELECT sum(amount_cents) FROM financing_placed WHERE reference_period = ${period}), 0)) AS DOUBLE)`,
       ),
     })
-    const own = await textsOf(
+    const states = await readTexts(
       `SELECT DISTINCT uf FROM financing_placed WHERE reference_period = ${period} ORDER BY uf`,
     )
-    accounts[period] = { family: 'state', states: own }
-    const funds = await textsOf(
+    accounts[period] = { family: 'state', states: states }
+    const funds = await readTexts(
       `SELECT DISTINCT uf FROM financing_placed WHERE reference_period = ${period} AND source = 'fns' ORDER BY uf`,
     )
     if (funds.length === 0) continue
@@ -215,7 +214,7 @@ export async function writeTables(session: Session, staging: string): Promise<Wr
       health_financing: accounts,
       ...(Object.keys(transfers).length === 0 ? {} : { federal_health_transfers: transfers }),
     },
-    states: new Set(await textsOf('SELECT DISTINCT uf FROM financing_placed ORDER BY uf')),
+    states: new Set(await readTexts('SELECT DISTINCT uf FROM financing_placed ORDER BY uf')),
     periods,
   }
 }
