@@ -1,19 +1,18 @@
 /**
- * Every error a client can meet, once: its code, status, titles and hints.
+ * Defines every error that a client can receive, with its code, status, titles and hints.
  *
  * In: a code and public details. Out: an `AppError` that http/ turns into RFC 9457 problem+json.
- * Absent on purpose: SQL, paths, stacks, keys. The cause travels beside the error, for the log only.
+ * Errors never contain SQL, paths, stacks or keys. The cause is attached for the log only.
  */
 
 export type Language = 'pt' | 'en'
 
-/** A text in each language of the service. Clients get Portuguese, or English where `Accept-Language` asks for it. */
+/** A text in both languages. Clients get Portuguese, or English if `Accept-Language` requests it. */
 export type Text = Readonly<Record<Language, string>>
 
-/** @returns a text from its Portuguese and its English form */
 export const both = (pt: string, en: string): Text => ({ pt, en })
 
-/** `title` is Portuguese (the default), `title_en` answers `Accept-Language: en`. `hint` says what to change. */
+/** `title` is Portuguese, the default, and `title_en` is used for `Accept-Language: en`. `hint` says what to change. */
 interface ErrorEntry {
   readonly status: number
   readonly title: string
@@ -254,8 +253,8 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS
 
 /**
- * One offending place: a query/path parameter, or a JSON pointer into the body. The message goes on where the name of the
- * place ends, without a full stop: 'deve ser AAAA-MM', 'must be YYYY-MM'.
+ * An invalid query or path parameter, or an invalid value of the body by its JSON pointer. The message continues the
+ * sentence after that name, without a full stop: 'deve ser AAAA-MM', 'must be YYYY-MM'.
  */
 export interface ErrorDetail {
   readonly parameter?: string
@@ -265,18 +264,18 @@ export interface ErrorDetail {
 }
 
 export interface AppErrorOptions {
-  /** Public sentence about this occurrence; by default the first of `errors`, or the hint. Never SQL, a path of the machine or a key. */
+  /** Public sentence about this error, by default the first of `errors` or the hint. It must not contain SQL, paths or keys. */
   readonly detail?: Text
   readonly errors?: readonly ErrorDetail[]
-  /** Extra public members of the problem document, e.g. `expected` and `current` of a release. */
+  /** Extra public members of the problem document, such as `expected` and `current` of a release. */
   readonly extra?: Readonly<Record<string, unknown>>
-  /** Response headers this error carries, e.g. `Allow`, `Retry-After`. */
+  /** Response headers, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
-  /** For the log only. */
+  /** Cause for the log, never shown to clients. */
   readonly cause?: unknown
 }
 
-/** The one error type that reaches a client. Everything else becomes `internal`. */
+/** The only error type that reaches a client. All other errors become `internal`. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly detail: Text
@@ -296,19 +295,19 @@ export class AppError extends Error {
   }
 }
 
-/** What is wrong with the first place as a sentence, and the hint where it says more than that. */
+/** Makes a sentence from the first error. Codes other than `invalid_request` add their hint. */
 function defaultDetail(code: ErrorCode, errors: readonly ErrorDetail[]): Text {
   const { hint, hint_en } = ERRORS[code]
   const [first] = errors
   if (first === undefined) return both(hint, hint_en)
-  const place = first.parameter ?? (first.pointer === '' ? undefined : first.pointer)
+  const location = first.parameter ?? (first.pointer === '' ? undefined : first.pointer)
   const sentence = both(
-    `${place ?? 'O corpo'} ${first.message.pt}.`,
-    `${place ?? 'The body'} ${first.message.en}.`,
+    `${location ?? 'O corpo'} ${first.message.pt}.`,
+    `${location ?? 'The body'} ${first.message.en}.`,
   )
   return code === 'invalid_request' ? sentence : both(`${sentence.pt} ${hint}`, `${sentence.en} ${hint_en}`)
 }
 
-/** @returns the end of work that nobody waits for any more */
+/** @returns the error that ends work after its client has disconnected */
 export const clientLeft = (cause?: unknown): AppError =>
   new AppError('query_timeout', { detail: both('O cliente saiu.', 'The client has left.'), cause })

@@ -1,9 +1,9 @@
 /**
- * Changes of small files that survive a kill, a power cut, a full disk and a second command: replacing a file, making a file
- * once, locking a file, and removing what ended processes left behind.
+ * Replaces, creates and locks small files safely despite kills, power cuts, full disks and concurrent commands.
+ * It also removes the leftovers of ended processes.
  *
- * In: paths and contents. Out: the old content or the new one, never half of it. Everything here is synchronous, so that nothing
- * else of the process runs between the steps of a change. Absent on purpose: locks between machines; a folder is changed by one.
+ * A reader sees the old content or the new one, never a part. All functions are synchronous, so that nothing else in the
+ * process runs between the steps of a change. There are no locks between machines, because one machine changes a folder.
  */
 import { randomBytes, randomUUID } from 'node:crypto'
 import {
@@ -26,9 +26,9 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** A file that another command is changing. */
+/** Error for a file that another command is changing. */
 export class FileLockError extends Error {
-  /** @param message one sentence: what is wrong and what to do */
+  /** @param message one sentence with the problem and the remedy */
   constructor(message: string) {
     super(message)
     this.name = 'FileLockError'
@@ -37,27 +37,27 @@ export class FileLockError extends Error {
 
 const WAIT_MS = 20
 const GIVE_UP_MS = 5000
-/** A change takes milliseconds, so a lock or a temporary file of this age was left behind. */
+/** Age at which a lock or temporary file counts as a leftover. A change takes only milliseconds. */
 const STALE_MS = 30_000
-const PROCESS_BEGAN_MS = Date.now() - process.uptime() * 1000
+const PROCESS_STARTED_MS = Date.now() - process.uptime() * 1000
 
-/** Ends of the names of temporary files: process id and random digits; earlier versions had the id or a UUID alone. */
+/** Suffix of temporary files: process id and random digits. Earlier versions used only the id or a UUID. */
 const TEMPORARY = /\.(?:(?<pid>\d+)(?:\.[0-9a-f]{8})?\.tmp|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/
 const temporaryName = (path: string): string => `${path}.${process.pid}.${randomBytes(4).toString('hex')}.tmp`
 
-/** @returns the name of the file that a temporary file was written for, or null for any other file */
+/** @returns the name of the file that a temporary file replaces, or null for any other file */
 export const temporaryTarget = (name: string): string | null =>
   TEMPORARY.test(name) ? name.replace(TEMPORARY, '') : null
 
 export interface ReplaceOptions {
   readonly mode?: number
-  /** Called after the bytes are on the disk and before they take the place of the old ones; a throw leaves the old ones. */
+  /** Called when the new content is on disk, before it replaces the old. If it throws, the old content stays. */
   readonly beforeRename?: () => void
-  /** Called when the disk is full: writes the content to this path another way, or returns false. */
+  /** Called when the disk is full, to write the content to this path in another way. Returns false if it cannot. */
   readonly onFullDisk?: (temporary: string) => boolean
 }
 
-/** Replaces a file: a reader sees the old content or the new one, and the new one lasts through a power cut. */
+/** Replaces a file. A reader sees the old content or the new one, and the new one survives a power cut. */
 export function replaceFile(path: string, content: string | Uint8Array, options: ReplaceOptions = {}): void {
   const temporary = temporaryName(path)
   try {
@@ -76,7 +76,7 @@ export function replaceFile(path: string, content: string | Uint8Array, options:
   syncPath(dirname(path))
 }
 
-/** Makes a file with all of its content, or not at all. @throws EEXIST where there is a file of this name */
+/** Creates a file completely or not at all. @throws EEXIST if the file exists */
 export function createFile(path: string, content: string | Uint8Array, mode: number): void {
   const temporary = temporaryName(path)
   try {
@@ -105,7 +105,7 @@ function writeSynced(path: string, content: string | Uint8Array, mode?: number):
   }
 }
 
-/** @returns whether an error says that the disk, or the share of it that this user may fill, is full */
+/** True if an error means that the disk or the user's quota is full. */
 export const isFullDisk = (error: unknown): boolean =>
   ['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')
 
@@ -113,11 +113,11 @@ function discard(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // The error that made the file useless says more.
+    // Ignore this error, because the one that led here is more useful.
   }
 }
 
-/** Waits until a file, or the names in a folder, are on the disk, where the platform can sync what is open for reading. */
+/** Flushes a file, or the names in a folder, to disk. It does nothing on Windows, which cannot sync a read-only handle. */
 export function syncPath(path: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(path, 'r')
@@ -130,7 +130,7 @@ export function syncPath(path: string): void {
 
 /**
  * Removes temporary files and locks that ended processes left in a folder.
- * @param isTarget says which files of the folder are ours; no other file's temporaries are touched
+ * @param isTarget returns true for our files; temporaries of other files are not touched
  */
 export function removeStaleFiles(folder: string, isTarget: (name: string) => boolean): void {
   let names: string[]
@@ -143,28 +143,28 @@ export function removeStaleFiles(folder: string, isTarget: (name: string) => boo
     const path = join(folder, name)
     const target = temporaryTarget(name)
     if (target !== null && isTarget(target) && isStaleTemporary(path)) discard(path)
-    const locked = name.endsWith('.lock') ? name.slice(0, -'.lock'.length) : null
-    if (locked !== null && isTarget(locked) && isStaleLock(path)) discard(path)
+    const lockedFile = name.endsWith('.lock') ? name.slice(0, -'.lock'.length) : null
+    if (lockedFile !== null && isTarget(lockedFile) && isStaleLock(path)) discard(path)
   }
 }
 
 /**
- * In containers that share a folder, a process of the same id, or of one that cannot be seen, may be writing: what began after
- * this process did is left until it is old.
+ * True for a leftover temporary file. Containers that share a folder may have writers with the same process id or with one
+ * that is not visible here. So a file newer than this process stays until it is old.
  */
 function isStaleTemporary(path: string): boolean {
   const stat = lstatSync(path, { throwIfNoEntry: false })
   if (stat?.isFile() !== true) return false
   if (Date.now() - stat.mtimeMs > STALE_MS) return true
   const pid = TEMPORARY.exec(path)?.groups?.pid
-  if (pid === undefined || stat.mtimeMs >= PROCESS_BEGAN_MS) return false
+  if (pid === undefined || stat.mtimeMs >= PROCESS_STARTED_MS) return false
   return Number(pid) === process.pid || !isRunning(Number(pid))
 }
 
 /**
- * Runs a change while no other process changes the file. The lock is `<file>.lock`, a symbolic link whose target is the name of
- * the process: it is made in one step and takes no block of a disk that is full.
- * @throws FileLockError when another process holds the lock for 5 s, or took it over meanwhile
+ * Runs a change while no other process changes the file. The lock `<file>.lock` is a symbolic link whose target identifies
+ * the process. A link is created in one step and needs no block on a full disk.
+ * @throws FileLockError if another process holds the lock for 5 s, or has taken it over
  */
 export function withFileLock<Result>(file: string, change: (assertHeld: () => void) => Result): Result {
   const lock = `${file}.lock`
@@ -197,13 +197,13 @@ function takeLock(file: string, lock: string, token: string): void {
   }
 }
 
-/** @throws EEXIST where there is one */
+/** @throws EEXIST if the lock exists */
 function makeLock(lock: string, token: string): void {
   if (process.platform !== 'win32') {
     symlinkSync(token, lock)
     return
   }
-  // Links need a privilege there.
+  // Use a file on Windows, where symbolic links require a privilege.
   const handle = openSync(lock, 'wx', 0o600)
   try {
     writeSync(handle, token)
@@ -220,7 +220,7 @@ function isStaleLock(lock: string): boolean {
   if (stat === undefined) return false
   if (Date.now() - stat.mtimeMs > STALE_MS) return true
   const pid = /^(\d+) /.exec(readLock(lock) ?? '')?.[1]
-  // Changes are synchronous, so a lock with this process's id is of an earlier process that had it.
+  // Changes are synchronous, so a lock with this process's id belongs to an earlier process with the same id.
   return pid !== undefined && (Number(pid) === process.pid || !isRunning(Number(pid)))
 }
 
@@ -232,7 +232,7 @@ function readLock(lock: string): string | null {
   }
 }
 
-/** @returns whether a process of this id runs on this machine */
+/** True if a process with this id runs on this machine. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,26 +1,26 @@
 /**
- * How much a JSON text makes, counted in its bytes before anything is made of it: a parsed `{}` takes some thirty times its two bytes.
- * In: bytes that nobody vouches for. Out: whether they are within limits. Not here: whether they are JSON.
+ * Limits untrusted JSON before it is parsed, by counting in its bytes. A parsed `{}` takes about thirty times its two bytes.
+ * In: bytes. Out: the exceeded limit. It does not check that the bytes are valid JSON.
  */
 export interface JsonLimits {
-  /** Objects and lists in each other. */
+  /** Largest nesting of objects and arrays. */
   readonly depth: number
-  /** Objects and lists in all. */
+  /** Largest number of objects and arrays. */
   readonly objects: number
-  /** Values in all, as far as commas stand between them. */
+  /** Largest number of commas, as a measure of the number of values. */
   readonly values: number
 }
 
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
 const [BRACKET, CLOSED_BRACKET, BRACE, CLOSED_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** @returns the limit that a text exceeds; null where it is within all */
+/** @returns the limit that a text exceeds, or null */
 export function exceededLimit(bytes: Uint8Array, limits: JsonLimits): keyof JsonLimits | null {
   let [depth, objects, values, isText] = [0, 0, 0, false]
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at]
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index]
     if (isText) {
-      if (byte === BACKSLASH) at += 1
+      if (byte === BACKSLASH) index += 1
       else if (byte === QUOTE) isText = false
     } else if (byte === QUOTE) isText = true
     else if (byte === COMMA) {

@@ -1,13 +1,10 @@
-/**
- * What this process may use of the machine, where a container's limits count, and which of its threads go first. In: nothing.
- * Out: numbers.
- */
+/** Reports how much memory this process may use, with container limits, and lowers the priority of background threads. */
 import { readdirSync } from 'node:fs'
 import { getPriority, setPriority, totalmem } from 'node:os'
 
-/** @returns bytes of memory */
+/** @returns usable memory in bytes */
 export function usableMemory(): number {
-  // "No limit" is a number larger than any machine, or 0 where none is known.
+  // Without a limit, Node.js returns a number larger than any machine's memory, or 0.
   const constrained = process.constrainedMemory() ?? 0
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem()
 }
@@ -15,10 +12,11 @@ export function usableMemory(): number {
 const LOWEST_PRIORITY = 19
 
 /**
- * All threads but the one that answers requests get a lower priority: with more queries than cores, a request that takes a
- * microsecond would wait for a time slice of each. Beside 8 clients with the heaviest queries `/health` has a p99 of 16 to 23 ms
- * instead of 38 to 73, at as many queries a second (`SUS_QUERY_NICE=0` measures it again). Called once the engine has started:
- * threads that those start later inherit it. On Linux alone: elsewhere a priority is that of a whole process.
+ * Lowers the priority of all threads except the main one, so that short requests do not wait for the time slices of queries.
+ *
+ * With 8 clients and the heaviest queries, the p99 of `/health` is 16 to 23 ms instead of 38 to 73 ms, at the same number of
+ * queries per second (`SUS_QUERY_NICE=0` measures without it). Call it after the engine has started, because threads that
+ * start later inherit the priority. It has an effect only on Linux: other systems set priorities by process.
  * @param by steps of niceness, 0 to 19
  */
 export function lowerOtherThreads(by: number): void {
@@ -29,6 +27,6 @@ export function lowerOtherThreads(by: number): void {
       try {
         setPriority(id, priority)
       } catch {
-        // The thread has ended meanwhile, or this is not allowed.
+        // The thread has already ended, or the change is not permitted.
       }
 }

@@ -1,14 +1,11 @@
-/**
- * What settings are made of: an entry of the table, and what several of them allow. Values and functions; the entries are in
- * settings.ts and trino-settings.ts.
- */
+/** Types of settings, and parsers that several settings share. The settings are in settings.ts and trino-settings.ts. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** What computed defaults and limits are taken from. */
+/** Machine properties from which defaults and limits are computed. */
 export interface Machine {
   readonly cores: number
-  /** Memory this process may use at most: the machine's, or that of its container. */
+  /** Largest memory of this process: that of the machine or of its container. */
   readonly memoryBytes: number
 }
 
@@ -16,35 +13,35 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 export interface Context {
   readonly machine: Machine
-  /** Text of an earlier setting, from the environment or by default. @param name of its variable */
+  /** @param name variable of a setting that is listed earlier @returns its text, from the environment or the default */
   text(name: string): string
 }
 
 export interface Setting<Value> {
-  /** Name of the environment variable. */
+  /** Environment variable. */
   readonly name: string
-  /** The default as help texts show it. */
+  /** Default for help texts, and the text to parse without computeDefault. */
   readonly default: string
-  /** The default as text to parse, where it is computed. */
+  /** Computes the default as text to parse. */
   readonly computeDefault?: (context: Context) => string
-  /** Unit of the value; none for text. */
+  /** Unit of a number. */
   readonly unit?: string
   readonly help: string
-  /** What is allowed, a clause. */
+  /** Describes the allowed values, to follow "must be". */
   readonly allowed: string
-  /** The value may hold a password: no message shows it. */
+  /** True if the value may contain a secret, which messages must not show. */
   readonly isSecret?: boolean
-  /** @returns undefined when the text is not allowed */
+  /** @returns undefined if the text is invalid */
   readonly parse: (text: string, context: Context) => Value | undefined
 }
 
-/** What is allowed, with the parser that holds to it. */
+/** Allowed values and their parser. */
 export type Accepted<Value> = Pick<Setting<Value>, 'allowed' | 'parse'>
 
-/** Keeps the type of the value without repeating it in the table. */
+/** Infers the type of a setting's value, so that the table need not repeat it. */
 export const setting = <Value>(entry: Setting<Value>): Setting<Value> => entry
 
-/** Decimal whole numbers in a range: digits only, no sign, no space, no exponent. */
+/** Accepts integers in a range, written only with digits: no sign, space or exponent. */
 export function wholeNumber(min: number, max: number): Accepted<number> {
   return {
     allowed: `a whole number from ${min} to ${max}`,

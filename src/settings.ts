@@ -1,9 +1,8 @@
 /**
- * Every setting once: name, default, unit, help, what is allowed, parser. The only reader of the environment.
+ * Defines every setting with its default, unit, help text, allowed values and parser. Only this file reads the environment.
  *
- * In: the environment. Out: `Settings`, or a `SettingsError` whose one sentence names the setting, its value and what is
- * allowed. A variable that is empty counts as not set. One setting may hold a secret, the password in SUS_REDIS_URL: its
- * value is never part of a message.
+ * In: the environment. Out: `Settings`, or a `SettingsError` that names the setting, its value and the allowed values.
+ * An empty variable counts as not set. Values of secret settings never appear in messages.
  */
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
@@ -25,7 +24,7 @@ import { KEY_NAME, parseVerifier, type Verifier } from './trust/note.ts'
 export type { Machine } from './setting-kinds.ts'
 
 const MiB = 2 ** 20
-/** DuckDB's share of the machine: a quarter, and never so much that the whole server passes 1.5 GB. */
+/** DuckDB's share of the machine's memory. MEMORY_DEFAULT_MAX limits it, so that the server stays below 1.5 GB. */
 const MEMORY_SHARE = 0.25
 const MEMORY_MIN = 128 * MiB
 const MEMORY_DEFAULT_MAX = 768 * MiB
@@ -37,7 +36,7 @@ const MEMORY_UNITS: Readonly<Record<string, number>> = {
   GIB: 2 ** 30,
   TIB: 2 ** 40,
 }
-/** Shown in messages instead of a value that may hold a password. */
+/** Replaces secret values in messages. */
 const HIDDEN = '(not shown)'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -205,7 +204,7 @@ export const SETTINGS = {
   queryQueue: setting({
     name: 'SUS_QUERY_QUEUE',
     default: '32 for each of SUS_QUERY_CONCURRENCY',
-    // In proportion to what runs, so that the wait of the last in the queue does not depend on the machine.
+    // Keep the queue proportional to the concurrency, so that the longest wait does not depend on the machine.
     computeDefault: (context) => String(32 * Number(context.text('SUS_QUERY_CONCURRENCY'))),
     unit: 'queries',
     help: 'Light queries that may wait, and as many heavy ones; one more is answered with overloaded.',
@@ -272,7 +271,7 @@ export type Settings = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof SETTINGS)[Name]['parse']>, undefined>
 }
 
-/** A setting that is not allowed. The message is one sentence for the operator. */
+/** A setting with an invalid value. The message is one sentence for the operator. */
 export class SettingsError extends Error {
   readonly setting: string
 
@@ -285,10 +284,10 @@ export class SettingsError extends Error {
 }
 
 /**
- * @param env environment variables; the process's own by default
- * @param machine what computed defaults are taken from; this machine by default
- * @returns every setting, parsed, paths absolute
- * @throws SettingsError for the first setting that is not allowed
+ * @param env environment variables; those of this process by default
+ * @param machine machine from which defaults are computed; this machine by default
+ * @returns all parsed settings, with absolute paths
+ * @throws SettingsError for the first invalid setting
  */
 export function readSettings(env: Environment = process.env, machine: Machine = thisMachine()): Settings {
   const texts = new Map<string, string>()
@@ -306,7 +305,7 @@ export function readSettings(env: Environment = process.env, machine: Machine = 
 
 const thisMachine = (): Machine => ({ cores: availableParallelism(), memoryBytes: usableMemory() })
 
-/** @returns null for none */
+/** @returns null for `none`, undefined for an invalid key */
 function parseKey(text: string): string | null | undefined {
   if (text === 'none') return null
   return /^sus_[a-zA-Z0-9]{8}_\w{40,80}$/.test(text) ? text : undefined
@@ -341,7 +340,7 @@ function parseRedisUrl(text: string): string | undefined {
   return isAddress && isDecodable && search === '' && hash === '' ? text : undefined
 }
 
-/** Bytes of a size that was allowed. */
+/** Converts a valid memory size to bytes. */
 function memoryBytesOf(text: string): number {
   const [, digits, unit] = /^([\d.]+) ?(\w+)$/.exec(text) ?? []
   return Number(digits) * (MEMORY_UNITS[unit?.toUpperCase() ?? ''] ?? 0)

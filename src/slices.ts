@@ -1,15 +1,15 @@
 /**
- * Long work on the thread that answers requests, in slices: one slice a turn of the event loop, whoever's it is, first come first served.
- * So health checks and short answers wait for one slice, however many long answers are made at once.
+ * Splits long work on the main thread into slices. Each turn of the event loop runs one slice, in order of arrival.
+ * So health checks and short responses wait for one slice at most, even if many long responses are in progress.
  */
 const waiting: (() => void)[] = []
-function beginNext(): void {
+function runNext(): void {
   waiting.shift()?.()
-  if (waiting.length > 0) setImmediate(beginNext)
+  if (waiting.length > 0) setImmediate(runNext)
 }
 
-/** @returns when the next slice may be worked on */
+/** Resolves when the next slice may run. */
 export const nextSlice = (): Promise<void> =>
   new Promise((resolve) => {
-    if (waiting.push(resolve) === 1) setImmediate(beginNext)
+    if (waiting.push(resolve) === 1) setImmediate(runNext)
   })

@@ -1,9 +1,9 @@
 /**
- * SQL as values: a template tag whose interpolations are parameters, never text.
+ * Builds SQL as values, with a template tag whose interpolations become parameters.
  *
  * In: sql`SELECT … ${value}`, identifiers from model/ through `ident`, datasets through `table`. Out: a `Sql` value that
- * `print` turns into text and positional parameters for one release. Absent on purpose: a way to put a request's string into
- * the text.
+ * `print` turns into text and positional parameters for one release. There is deliberately no way to insert a string of a
+ * request into the text.
  */
 export type SqlScalar = string | number | bigint | boolean | null
 export type SqlValue = SqlScalar | readonly string[] | readonly number[]
@@ -15,16 +15,16 @@ type Part =
       readonly kind: 'table'
       readonly dataset: string
       readonly period: number | null
-      /** Of the other release, in a statement over two. */
+      /** True for a dataset of the other release, in a statement over two releases. */
       readonly other?: boolean
-      /** Several partitions, where `period` is null: only statements for Trino read them at once. */
+      /** Partitions to read at once if `period` is null. Only statements for Trino use it. */
       readonly periods?: readonly number[]
     }
   | {
       readonly kind: 'resident'
       readonly name: string
       readonly definition: Sql
-      /** Months of it that the definition has, where it is of several. */
+      /** Months that the definition covers, for a relation of several months. */
       readonly periods?: readonly number[]
     }
   | GatheredPart
@@ -34,19 +34,19 @@ export interface Sql {
   readonly parts: readonly Part[]
 }
 
-/** Numbers that are added up have up to 38 digits. */
+/** Column types of gathered rows. Sums have up to 38 digits, so they need HUGEINT. */
 export type GatheredType = 'INTEGER' | 'HUGEINT' | 'VARCHAR'
 
-/** A SELECT over facts, of which only the rows are wanted: groups and their sums. */
+/** A SELECT of groups and sums over facts, which another engine may run. */
 export interface GatheredPart {
   readonly kind: 'gathered'
-  /** Its own in a statement. */
+  /** Unique within the statement. */
   readonly name: string
   readonly columns: readonly { readonly name: string; readonly type: GatheredType }[]
   readonly definition: Sql
 }
 
-/** What a driver takes: text with $1, $2 … and their values in order. */
+/** Text with $1, $2 … and their values in order, for a database driver. */
 export interface PrintedStatement {
   readonly text: string
   readonly values: readonly SqlValue[]
@@ -55,7 +55,7 @@ export interface PrintedStatement {
 const isSql = (item: Sql | SqlValue): item is Sql =>
   typeof item === 'object' && item !== null && 'parts' in item
 
-/** Template tag: `Sql` interpolations are spliced, every other value becomes a parameter. */
+/** Template tag. It splices `Sql` interpolations, and every other value becomes a parameter. */
 export function sql(strings: TemplateStringsArray, ...items: readonly (Sql | SqlValue)[]): Sql {
   const parts: Part[] = []
   strings.forEach((text, index) => {
@@ -69,50 +69,50 @@ export function sql(strings: TemplateStringsArray, ...items: readonly (Sql | Sql
   return { parts }
 }
 
-/** Words of a statement as they are: never a request's. */
+/** Inserts text unchanged. It must never come from a request. */
 export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
 
-/** An identifier of ours (a field, a CTE). Anything but lower-case words is a bug, so it throws. */
+/** Quotes a field or CTE of ours. @throws TypeError for anything but lower-case words, which would be a bug */
 export function ident(identifier: string): Sql {
   if (!/^[a-z_][a-z0-9_]*$/.test(identifier)) throw new TypeError(`not an identifier: ${identifier}`)
   return { parts: [{ kind: 'text', text: `"${identifier}"` }] }
 }
 
-/** A dataset of the release the statement will run on; one partition of it where a period (YYYYMM) is given. */
+/** Refers to a dataset of the statement's release. @param period YYYYMM to read a single partition */
 export function table(dataset: string, period: number | null = null): Sql {
   return { parts: [{ kind: 'table', dataset, period }] }
 }
 
 /**
- * A relation that an engine may hold in memory as a table (a resident relation). Where it does not, it is printed as its
- * definition in parentheses: the rows are the same, so an answer does not depend on what is in memory.
+ * Refers to a resident relation, which an engine may hold in memory as a table. Otherwise `print` inserts its definition in
+ * parentheses. The rows are the same, so a result does not depend on what is in memory.
  */
 export function resident(name: string, definition: Sql): Sql {
   return { parts: [{ kind: 'resident', name, definition }] }
 }
 
-/** Some months of a relation that is of several. @param definition those months alone */
+/** Refers to some months of a resident relation. @param definition SQL of only these months */
 export const residentMonths = (name: string, periods: readonly number[], definition: Sql): Sql => ({
   parts: [{ kind: 'resident', name, periods, definition }],
 })
 
 /**
- * A SELECT that another engine may run, and whose rows are then read from a table: what adds up facts. Where none does, it is
- * printed as its definition. The rest of a statement is DuckDB's in any case, so that an answer does not depend on the engine.
+ * Marks a SELECT over facts that another engine may run. Its rows are then read from a table, else `print` inserts the
+ * definition. DuckDB always runs the rest of the statement, so that a result does not depend on the engine.
  */
 export const gathered = (name: string, columns: GatheredPart['columns'], definition: Sql): Sql => ({
   parts: [{ kind: 'gathered', name, columns, definition }],
 })
 
-/** Several months of a dataset at once. For Trino, where a relation of each would be a stage of each. */
+/** Refers to several months of a dataset at once, for Trino, which would run a stage for each single relation. */
 export const tableOfMonths = (dataset: string, periods: readonly number[]): Sql => ({
   parts: [{ kind: 'table', dataset, period: null, periods }],
 })
 
-/** What the engines say differently; query/dialect/differences.ts has all of it. */
+/** SQL that differs between the engines. query/analytics/dialect/differences.ts contains all such fragments. */
 export const either = (duckdb: Sql, trino: Sql): Sql => ({ parts: [{ kind: 'either', duckdb, trino }] })
 
-/** @returns the SELECTs of a statement that another engine may run */
+/** @returns the gathered SELECTs of a statement */
 export const gatheredOf = (statement: Sql): GatheredPart[] =>
   statement.parts.flatMap((part) =>
     part.kind === 'gathered'
@@ -125,15 +125,15 @@ export const gatheredOf = (statement: Sql): GatheredPart[] =>
   )
 
 /**
- * A whole number of the plan (a year, a scale, a page) as text. Statements that differ in nothing a request's text could
- * choose have no parameters: they are run without being prepared.
+ * Inlines an integer of the plan, such as a year, a scale or a page. Statements without parameters need not be prepared.
+ * @throws TypeError for anything but a safe integer
  */
 export function whole(value: number): Sql {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not a whole number: ${value}`)
   return { parts: [{ kind: 'text', text: value < 0 ? `(${value})` : String(value) }] }
 }
 
-/** @returns the same statement over the datasets of the other release, read from its files */
+/** @returns the same statement over the other release, read from its files */
 export const ofOther = (statement: Sql): Sql => ({
   parts: statement.parts.flatMap((part): readonly Part[] =>
     part.kind === 'table'
@@ -160,10 +160,10 @@ export function join(items: readonly Sql[], separator: string): Sql {
 export const EMPTY: Sql = { parts: [] }
 
 /**
- * @param relation view of a dataset, as quoted SQL
- * @param tableOf what holds a resident relation, or some months of it, in memory, as quoted SQL; null where nothing does
- * @param gatheredIn table that holds the rows of a gathered relation, as quoted SQL; null where none does
- * @returns text and parameters; the same value printed twice gives the same text
+ * @param relation returns the view of a dataset, as quoted SQL
+ * @param tableOf returns the table that holds a resident relation or some of its months, as quoted SQL, or null
+ * @param gatheredIn returns the table with the rows of a gathered SELECT, as quoted SQL, or null
+ * @returns text and parameters; printing a value twice gives the same text
  */
 export function print(
   statement: Sql,
@@ -181,8 +181,8 @@ export function print(
         text += tableOf(part.name, part.periods) ?? `(${printParts(part.definition.parts)})`
       else if (part.kind === 'either') text += printParts(part.duckdb.parts)
       else if (part.kind === 'gathered') {
-        const held = gatheredIn(part.name)
-        text += held === null ? printParts(part.definition.parts) : `SELECT * FROM ${held}`
+        const gatheredTable = gatheredIn(part.name)
+        text += gatheredTable === null ? printParts(part.definition.parts) : `SELECT * FROM ${gatheredTable}`
       } else {
         values.push(part.value)
         text += `$${values.length}`

@@ -1,6 +1,6 @@
-/** How long a text may be that rows or names are searched with: past it, folding and comparing hold the event loop. Values only. */
+/** Largest lengths of strings in requests. Folding and comparing longer search strings would block the event loop. */
 
-/** Characters of a text to search with, on every way in: parameters of the address, values of a body, tools, the explorer. */
+/** Largest length of a search string, in characters: in query parameters, request bodies, tools and the explorer. */
 export const SEARCH_MAX = 100
-/** Characters of the id of a release, which is compared and never searched with. */
+/** Largest length of a release id, in characters. Ids are only compared, never searched with. */
 export const RELEASE_ID_MAX = 200

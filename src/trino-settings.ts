@@ -1,4 +1,4 @@
-/** Settings of the second engine: which one answers, where Trino is, and what is sent there. docs/trino.md says how they go together. */
+/** Settings for Trino: the engine to use, Trino's address, and which queries go there. docs/trino.md explains them together. */
 import type { TrinoSettings } from './engine/types.ts'
 import { type Accepted, pathOf, setting, wholeNumber } from './setting-kinds.ts'
 
@@ -86,7 +86,7 @@ type Parsed = {
   >
 }
 
-/** @returns how Trino is used; null where DuckDB has all to itself */
+/** @returns Trino's settings, or null if only DuckDB is used */
 export const trinoOf = (
   settings: Parsed & { readonly queryConcurrency: number; readonly queryQueue: number },
 ): TrinoSettings | null =>

@@ -1,47 +1,47 @@
 /**
- * Shares places among keys: connections of an engine among statements, a report worker among reports. In: requests for a place, light
- * or heavy, each with its owner (the id of a key). Out: places, in turn.
+ * Shares slots among API keys: engine connections among statements, or report workers among reports. A slot is a `place`.
+ * In: light or heavy requests for a slot, each with its owner (the id of a key). Out: slots, in fair order.
  *
- * - Owners take turns, so one key's hundred requests do not delay another key's single one.
- * - Light work never stands behind heavy work: heavy work leaves one place in four, at least one, to light work, and light work goes
- *   first. After as many light beginnings in a row as there are places, heavy work that waits goes first once.
- * - While other keys are at work, a key has at most one place in four, at least one, for each weight; alone, it has all of them.
- * - The queue of each weight is bounded. When it is full, the owner with the longest line is refused: 'overloaded'.
+ * - Owners take turns, so a hundred requests of one key do not delay a single request of another.
+ * - Light work does not wait for heavy work: a quarter of the slots (at least one) is reserved for light work, and light work
+ *   begins first. After as many consecutive light requests as there are slots, one waiting heavy request goes first.
+ * - While other keys are active, a key gets at most a quarter of the slots (at least one) by weight. Otherwise it may use all.
+ * - The queue of each weight is limited. When it is full, the owner with the longest queue gets 'overloaded'.
  *
- * A heavy statement that did not fit into memory beside others may run alone.
+ * A heavy statement that did not fit into memory along with others may run exclusively.
  */
 import { AppError, clientLeft } from './errors.ts'
 
 export type Weight = 'light' | 'heavy'
 
-/** A place that was taken. */
+/** A slot in use. */
 export interface Turn<Place> {
   readonly place: Place
-  /** Has other heavy work run beside this heavy work? To be called before it ends. */
+  /** True if other heavy work ran at the same time. Call it before end(). */
   hadCompany(): boolean
   end(): void
 }
 
 export interface TurnOptions {
-  /** Whoever waits leaves the queue when this is aborted. */
+  /** Removes the request from the queue when it is aborted. */
   readonly signal?: AbortSignal | undefined
-  /** No other heavy work may run beside it: it waits until none does, and later work waits for it. */
+  /** Runs without other heavy work: it waits until none runs, and later heavy work waits for it. */
   readonly isAlone?: boolean
 }
 
 export interface Turns<Place> {
-  /** @throws AppError 'overloaded'; 'query_timeout' where the client has left */
+  /** @throws AppError 'overloaded', or 'query_timeout' if the client has disconnected */
   take(owner: string, weight: Weight, options?: TurnOptions): Promise<Turn<Place>>
   waiting(): number
   running(): number
 }
 
 export interface TurnsOptions {
-  /** Requests of each weight that may wait. */
+  /** Largest number of waiting requests, for each weight. */
   readonly queue: number
-  /** For `Retry-After` of a refusal. */
+  /** `Retry-After` of an 'overloaded' response. */
   readonly retryAfterSeconds: number
-  /** Milliseconds that never go back. */
+  /** Monotonic clock in milliseconds. */
   readonly now?: () => number
 }
 
@@ -50,36 +50,36 @@ interface Waiter {
   readonly refuse: (error: AppError) => void
 }
 
-/** Work of one owner and weight. */
+/** Queue and running work of one owner and weight. */
 interface Line {
   readonly waiting: Waiter[]
   running: number
   endedAt: number
 }
 
-/** A key counts as being at work for this long after its last work: a client needs a moment before it asks again. */
+/** Time after its last work in which a key still counts as active, because a client needs a moment to send the next request. */
 const RECENT_MS = 1000
-/** One place in this many is left to light work, and is what a key has while others are at work. */
+/** Divisor of the number of slots: the result is reserved for light work, and is a key's limit while others are active. */
 const SHARE = 4
 
-/** @returns turns over places that are all free */
+/** @param places slots, all of them free */
 export function createTurns<Place>(
   places: readonly Place[],
   { queue, retryAfterSeconds, now = () => performance.now() }: TurnsOptions,
 ): Turns<Place> {
   const share = Math.max(1, Math.floor(places.length / SHARE))
   const heavyMax = Math.max(1, places.length - share)
-  const idle = [...places]
-  /** Owner → line; the map's order is the order of turns. */
+  const free = [...places]
+  /** Queues by owner. The order of the map is the order of turns. */
   const lines = {
     light: new Map<string, Line>(),
     heavy: new Map<string, Line>(),
   }
-  /** Places of heavy work → whether other heavy work has run beside it. */
+  /** Slots of heavy work. The value is true if other heavy work ran at the same time. */
   const heavyRunning = new Map<Place, boolean>()
-  /** Heavy work that runs alone, one after another. */
-  const alone: Waiter[] = []
-  let isAloneRunning = false
+  /** Queue of exclusive heavy work. */
+  const exclusiveWaiters: Waiter[] = []
+  let isExclusiveRunning = false
   let lightInRow = 0
 
   const lineOf = (owner: string, weight: Weight): Line => {
@@ -100,41 +100,41 @@ export function createTurns<Place>(
     for (const [owner, { waiting, running, endedAt }] of lines[weight])
       if (waiting.length === 0 && running === 0 && endedAt < since) lines[weight].delete(owner)
   }
-  /** @returns the first waiter of the next owner who may begin */
-  const nextOf = (weight: Weight): Waiter | undefined => {
+  /** @returns the first waiter of the next owner that is below its limit */
+  const takeNext = (weight: Weight): Waiter | undefined => {
     forgetIdleOwners(weight)
     const runningMax = lines[weight].size > 1 ? share : places.length
     for (const [owner, line] of lines[weight]) {
       if (line.waiting.length === 0 || line.running >= runningMax) continue
-      // The owner goes to the end of the line.
+      // Move the owner to the end of the order.
       lines[weight].delete(owner)
       lines[weight].set(owner, line)
       return line.waiting.shift()
     }
     return undefined
   }
-  const nextLight = (): Waiter | undefined => nextOf('light')
-  const nextHeavy = (): Waiter | undefined => {
-    if (isAloneRunning) return undefined
-    if (alone.length > 0) return heavyRunning.size === 0 ? alone.shift() : undefined
-    return heavyRunning.size < heavyMax ? nextOf('heavy') : undefined
+  const takeNextLight = (): Waiter | undefined => takeNext('light')
+  const takeNextHeavy = (): Waiter | undefined => {
+    if (isExclusiveRunning) return undefined
+    if (exclusiveWaiters.length > 0) return heavyRunning.size === 0 ? exclusiveWaiters.shift() : undefined
+    return heavyRunning.size < heavyMax ? takeNext('heavy') : undefined
   }
-  const serve = (): void => {
-    while (idle.length > 0) {
+  const beginWaiting = (): void => {
+    while (free.length > 0) {
       const isHeavyDue = lightInRow >= places.length
-      const next = isHeavyDue ? (nextHeavy() ?? nextLight()) : (nextLight() ?? nextHeavy())
+      const next = isHeavyDue ? (takeNextHeavy() ?? takeNextLight()) : (takeNextLight() ?? takeNextHeavy())
       if (next === undefined) return
       next.begin()
     }
   }
   const beginTurn = (owner: string, weight: Weight, isAlone: boolean): Turn<Place> => {
-    const place = idle.pop() as Place
+    const place = free.pop() as Place
     const line = lineOf(owner, weight)
     line.running += 1
     if (weight === 'light') lightInRow += 1
     else {
       lightInRow = 0
-      isAloneRunning = isAlone
+      isExclusiveRunning = isAlone
       for (const other of heavyRunning.keys()) heavyRunning.set(other, true)
       heavyRunning.set(place, heavyRunning.size > 0)
     }
@@ -146,16 +146,16 @@ export function createTurns<Place>(
         line.endedAt = now()
         if (weight === 'heavy') {
           heavyRunning.delete(place)
-          isAloneRunning = false
+          isExclusiveRunning = false
         }
-        idle.push(place)
-        serve()
+        free.push(place)
+        beginWaiting()
       },
     }
   }
   /**
-   * Refuses the newest waiter of the longest line. A line that would be no shorter afterwards than the longest one is refused itself, so
-   * that an owner with a single waiter never loses it to another one.
+   * Rejects the newest waiter of the longest queue. If no queue is longer than the one that just grew, its new waiter is
+   * rejected. So an owner with a single waiter never loses it to another owner.
    */
   const refuseLongest = (weight: Weight, added: Line): void => {
     let longest = added
@@ -173,11 +173,11 @@ export function createTurns<Place>(
       if (signal?.aborted === true) return Promise.reject(clientLeft())
       return new Promise((resolve, reject) => {
         const line = lineOf(owner, weight)
-        const waiting = isAlone ? alone : line.waiting
+        const waiting = isAlone ? exclusiveWaiters : line.waiting
         const leave = (): void => {
           waiting.splice(waiting.indexOf(waiter), 1)
           reject(clientLeft())
-          serve()
+          beginWaiting()
         }
         const waiter: Waiter = {
           begin() {
@@ -191,12 +191,12 @@ export function createTurns<Place>(
         }
         signal?.addEventListener('abort', leave, { once: true })
         waiting.push(waiter)
-        serve()
-        // Work that runs alone has waited its turn already, so the bound of the queue does not apply.
+        beginWaiting()
+        // The queue limit does not apply to exclusive work, because it has already waited for a turn.
         if (!isAlone && countWaiting(weight) > queue) refuseLongest(weight, line)
       })
     },
-    waiting: () => countWaiting('light') + countWaiting('heavy') + alone.length,
-    running: () => places.length - idle.length,
+    waiting: () => countWaiting('light') + countWaiting('heavy') + exclusiveWaiters.length,
+    running: () => places.length - free.length,
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The release check: a child process (release-check.ts) opens a release before the server does, with time and output bounded.
- * In: releases folder and id. Out: nothing, or ReleaseRefused with the problem that the child reported.
+ * Checks a release in a child process (release-check.ts) before the server opens it, with limits on time and output.
+ * In: releases folder and release id. Out: nothing, or ReleaseRefused with the problem that the child reported.
  */
 import { spawn } from 'node:child_process'
 import { ReleaseRefused } from '../release/verify.ts'
@@ -9,10 +9,10 @@ import { workerEntry } from './entry.ts'
 const CHECK_MS = 60_000
 const OUTPUT_MAX = 2000
 
-/** @throws ReleaseRefused when the child fails or is killed */
+/** @throws ReleaseRefused if the child fails or is killed */
 export function checkReleaseInChild(releasesDir: string, id: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    // No environment: the child needs none of the server's settings and secrets.
+    // Pass no environment, because the child needs neither settings nor secrets.
     const { file, execArgv } = workerEntry('release-check')
     const child = spawn(process.execPath, [...execArgv, file, releasesDir, id], {
       stdio: ['ignore', 'ignore', 'pipe'],

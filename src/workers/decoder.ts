@@ -1,6 +1,6 @@
 /**
- * Reads files of admissions or production, one after another, in a process of its own: a job is a file, the answer its rows added
- * up. Ends when who started it goes.
+ * Worker process that reads files of admissions or production, one at a time. In: a file per job. Out: its aggregated rows.
+ * It exits when its parent disconnects.
  */
 import { type DecodeJob, decode } from '../import/aggregated/decoders.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Entry points of the processes that run beside the server. In: a worker's name. Out: how Node.js starts it, from the build
- * where this code was built (dist/workers/…), and from the sources in development; and a worker that is given one job after another.
+ * Starts worker processes. In: a worker's name. Out: the module and arguments for Node.js, or a worker that runs one job at a time.
+ * Modules come from dist/workers/… in a build, and from the sources in development.
  */
 import { type ChildProcess, type Serializable, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,13 +12,13 @@ export type WorkerName = 'report' | 'release-check' | 'report-check' | 'rows' | 
 export interface WorkerEntry {
   /** Path of the module to start. */
   readonly file: string
-  /** Arguments of Node.js itself that come before it. */
+  /** Node.js arguments that precede the module. */
   readonly execArgv: readonly string[]
 }
 
 const runsFromSources = import.meta.url.endsWith('.ts')
 
-/** @returns the module of a worker and the arguments Node.js needs to load it */
+/** @returns module of a worker, and the arguments with which Node.js loads it */
 export function workerEntry(name: WorkerName): WorkerEntry {
   return runsFromSources
     ? {
@@ -31,28 +31,28 @@ export function workerEntry(name: WorkerName): WorkerEntry {
       }
 }
 
-/** A worker process that does one job at a time, started with the first; one that has died is started again. */
+/** A worker process for one job at a time. It starts with the first job, and again after it has died. */
 export interface JobWorker<Job, Reply> {
-  /** @throws WorkerEnded where the process ended before it answered */
+  /** @throws WorkerEnded if the process ends before it replies */
   run(job: Job): Promise<Reply>
   end(): void
 }
 
-/** Says what the process wrote last, or how it ended. */
+/** Error with the process's standard error, or the code or signal with which it ended. */
 export class WorkerEnded extends Error {}
 
 const OUTPUT_MAX = 4000
 
-/** What a job may take before its process is ended. */
+/** Limits of a job. The process is killed when it exceeds one. */
 export interface JobLimits {
-  /** Resident memory of the process, looked at twenty times a second (Linux); V8's heap gets two thirds of it. */
+  /** Largest resident memory, read twenty times a second (Linux). V8's heap is limited to two thirds of it. */
   readonly memoryBytes: number
   readonly timeMs: number
 }
 
-const LOOK_MS = 50
+const CHECK_INTERVAL_MS = 50
 
-/** @returns resident memory of a process in bytes; 0 where the system does not say */
+/** @returns resident memory of a process in bytes, or 0 if the system does not report it */
 function residentBytes(pid: number | undefined): number {
   try {
     return Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024
@@ -61,23 +61,27 @@ function residentBytes(pid: number | undefined): number {
   }
 }
 
-/** Ends a process that takes more than it may. @returns what stops the watch */
-function holdWithin(child: ChildProcess, { memoryBytes, timeMs }: JobLimits, fail: (why: string) => void) {
-  const end = (why: string): void => {
+/** Kills a process that exceeds its limits. @returns function that stops the monitoring */
+function enforceLimits(
+  child: ChildProcess,
+  { memoryBytes, timeMs }: JobLimits,
+  fail: (reason: string) => void,
+) {
+  const kill = (reason: string): void => {
     clearInterval(timer)
     child.kill('SIGKILL')
-    fail(why)
+    fail(reason)
   }
-  const began = performance.now()
+  const startedAt = performance.now()
   const timer = setInterval(() => {
     if (residentBytes(child.pid) > memoryBytes)
-      end(`took more than ${Math.round(memoryBytes / 2 ** 20)} MiB of memory`)
-    else if (performance.now() - began > timeMs) end(`took more than ${timeMs / 1000} s`)
-  }, LOOK_MS)
+      kill(`took more than ${Math.round(memoryBytes / 2 ** 20)} MiB of memory`)
+    else if (performance.now() - startedAt > timeMs) kill(`took more than ${timeMs / 1000} s`)
+  }, CHECK_INTERVAL_MS)
   return () => clearInterval(timer)
 }
 
-/** @param args what the worker is told when it starts; @param limits of each job; none by default */
+/** @param args command-line arguments of the worker @param limits limits of each job; none by default */
 export function createJobWorker<Job extends Serializable, Reply>(
   name: WorkerName,
   args: readonly string[] = [],
@@ -86,7 +90,7 @@ export function createJobWorker<Job extends Serializable, Reply>(
   let child: ChildProcess | null = null
   const start = (): ChildProcess => {
     const { file, execArgv } = workerEntry(name)
-    // No environment: settings and secrets are not the child's.
+    // Pass no environment, because the child must not see settings or secrets.
     const heap =
       limits === null ? [] : [`--max-old-space-size=${Math.round((limits.memoryBytes * 2) / 3 / 2 ** 20)}`]
     return spawn(process.execPath, [...heap, ...execArgv, file, ...args], {
@@ -99,28 +103,28 @@ export function createJobWorker<Job extends Serializable, Reply>(
     run: (job) =>
       new Promise((resolve, reject) => {
         child ??= start()
-        const own = child
+        const current = child
         let errors = ''
-        own.stderr?.removeAllListeners('data')
-        own.stderr?.on('data', (chunk: Buffer) => {
+        current.stderr?.removeAllListeners('data')
+        current.stderr?.on('data', (chunk: Buffer) => {
           errors = (errors + chunk.toString()).slice(0, OUTPUT_MAX)
         })
         let stopWatch = (): void => undefined
-        const fail = (why: string): void => {
+        const fail = (reason: string): void => {
           stopWatch()
-          own.removeAllListeners()
+          current.removeAllListeners()
           child = null
-          reject(new WorkerEnded(why))
+          reject(new WorkerEnded(reason))
         }
-        if (limits !== null) stopWatch = holdWithin(own, limits, fail)
-        own.once('message', (reply) => {
+        if (limits !== null) stopWatch = enforceLimits(current, limits, fail)
+        current.once('message', (reply) => {
           stopWatch()
-          own.removeAllListeners()
+          current.removeAllListeners()
           resolve(reply as Reply)
         })
-        own.once('error', (error) => fail(error.message))
-        own.once('close', (code, signal) => fail(errors.trim() || (signal ?? `code ${code}`)))
-        own.send(job)
+        current.once('error', (error) => fail(error.message))
+        current.once('close', (code, signal) => fail(errors.trim() || (signal ?? `code ${code}`)))
+        current.send(job)
       }),
     end() {
       if (child?.connected === true) child.disconnect()
@@ -130,14 +134,14 @@ export function createJobWorker<Job extends Serializable, Reply>(
 }
 
 /**
- * Background work runs at a lower priority, so that requests never wait for it. Called as soon as a worker is started: on Linux
- * each thread has a priority of its own, inherited from the one that starts it, and a worker's first module finds ten threads
- * of Node.js already running.
+ * Lowers the priority of a worker, so that requests never wait for background work. Call it right after the start.
+ * On Linux a thread inherits its priority from the thread that starts it, and Node.js has ten threads before the worker's
+ * first module runs.
  */
 export function lowerPriority({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Not allowed, or the process has ended meanwhile.
+    // The change is not permitted, or the process has already ended.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Opens a verified release in a process of its own and reads some of every dataset: a Parquet that would crash DuckDB
- * ends this process, not the server. Arguments: releases folder, id of an analytics release. Exit code 0 when every
- * dataset answered; else 1 and a line that names the dataset.
+ * Worker process that opens a verified release and reads a sample of every dataset, so that a Parquet file that crashes
+ * DuckDB ends this process and not the server. Arguments: releases folder, id of an analytics release. The exit code is 0
+ * if every dataset is readable, else 1 with a line that names the dataset.
  */
 import { createEngine } from '../engine/duckdb/engine.ts'
 import { sharedLists } from '../engine/duckdb/views.ts'
@@ -11,21 +11,21 @@ import { componentManifests, type ReleaseView } from '../release/view.ts'
 import { type Sql, TEXT, table } from '../sql.ts'
 
 const SAMPLE_ROWS = 1000
-/** A start waits for this, and has a core to spare meanwhile. */
-const AT_ONCE = 2
+/** Number of parallel queries. The start of the server waits for this check, so a core is free meanwhile. */
+const CONCURRENCY = 2
 const [releasesDir = '', id = ''] = process.argv.slice(2)
-const component = async (of: string | undefined): Promise<Manifest | null> =>
-  of === undefined ? null : readManifest(releasesDir, of)
+const readComponent = async (releaseId: string | undefined): Promise<Manifest | null> =>
+  releaseId === undefined ? null : readManifest(releasesDir, releaseId)
 const analytics = await readManifest(releasesDir, id)
 const view: ReleaseView = {
   id,
   analytics,
   components: {
-    cnes: await component(analytics.components.cnes),
-    demography: await component(analytics.components.demography),
-    sih: await component(analytics.components.sih),
-    sia: await component(analytics.components.sia),
-    financing: await component(analytics.components.financing),
+    cnes: await readComponent(analytics.components.cnes),
+    demography: await readComponent(analytics.components.demography),
+    sih: await readComponent(analytics.components.sih),
+    sia: await readComponent(analytics.components.sia),
+    financing: await readComponent(analytics.components.financing),
   },
   synthetic: analytics.synthetic,
 }
@@ -34,13 +34,13 @@ const engine = await createEngine({
   memory: '512MB',
   threads: 1,
   timeoutMs: 30_000,
-  concurrency: AT_ONCE,
+  concurrency: CONCURRENCY,
   queue: Number.POSITIVE_INFINITY,
 })
 const join = (...statements: Sql[]): Sql => ({ parts: statements.flatMap(({ parts }) => parts) })
 
-/** What is wrong with a dataset, as a line; null when it answered. */
-async function tryDataset(
+/** @returns the problem of a dataset as a line, or null if it is readable */
+async function checkDataset(
   release: string,
   dataset: string,
   { rows, periods }: Manifest['datasets'][string],
@@ -58,7 +58,7 @@ async function tryDataset(
       ),
       view,
     )
-    // A list that several releases hold is joined: it has the codes of each, and those of the others.
+    // The view of a list in several releases has the codes of all of them, so it may have more rows.
     if (isShared ? Number(row?.n) < rows : row?.n !== rows)
       throw new Error(`has ${row?.n} rows where the manifest says ${rows}`)
     return null
@@ -72,12 +72,12 @@ try {
   await engine.open(view)
   const manifests = [...componentManifests(view), analytics]
   const shared = sharedLists(manifests)
-  const tried = manifests.flatMap((manifest) =>
+  const checks = manifests.flatMap((manifest) =>
     Object.entries(manifest.datasets).map(([dataset, entry]) =>
-      tryDataset(manifest.release_id, dataset, entry, shared.has(dataset)),
+      checkDataset(manifest.release_id, dataset, entry, shared.has(dataset)),
     ),
   )
-  const [problem] = (await Promise.all(tried)).filter((line) => line !== null)
+  const [problem] = (await Promise.all(checks)).filter((line) => line !== null)
   if (problem !== undefined) {
     process.stderr.write(problem)
     process.exitCode = 1

@@ -1,4 +1,4 @@
-/** Reads reports for `verify-report`, one job after another, in a process whose memory and time are bounded by who started it. */
+/** Worker process that reads reports for `verify-report`, one job at a time. Its parent limits memory and time. */
 import type { ReportJob, ReportReply } from '../report/check.ts'
 import { readReport } from '../report/reading/read.ts'
 import { ReportUnreadable } from '../report/reading/unreadable.ts'
@@ -6,7 +6,7 @@ import { checkAlone, compareReports } from '../report/verify.ts'
 
 process.on('disconnect', () => process.exit())
 
-async function answer(job: ReportJob): Promise<unknown> {
+async function runJob(job: ReportJob): Promise<unknown> {
   switch (job.kind) {
     case 'head': {
       const { format, manifest } = await readReport(job.file)
@@ -20,7 +20,7 @@ async function answer(job: ReportJob): Promise<unknown> {
 }
 
 const reply = (job: ReportJob): Promise<ReportReply> =>
-  answer(job).then(
+  runJob(job).then(
     (result) => ({ result }),
     (error: unknown) =>
       error instanceof ReportUnreadable

@@ -1,4 +1,4 @@
-/** The process that makes reports: a DuckDB of its own, locked to the releases like the server's; one job at a time. */
+/** Worker process that makes reports, one at a time, with a separate DuckDB that may read only the releases, like the server's. */
 import { join } from 'node:path'
 import { createEngine } from '../engine/duckdb/engine.ts'
 import { createEngineWith } from '../engine/trino/connect.ts'
@@ -12,7 +12,8 @@ import { NoteError } from '../trust/note.ts'
 import { PROOF_FILE, readOrNull } from '../trust/release-notes.ts'
 
 const settings = JSON.parse(process.argv[2] ?? '') as WorkerSettings
-// Who stops the server may signal all of its processes: the report it still makes is finished. Without it there is none.
+// Ignore signals, because stopping the server may signal all its processes and the current report must be finished.
+// The process exits when the server disconnects.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined)
 process.on('disconnect', () => process.exit())
 const local = await createEngine({
@@ -25,9 +26,9 @@ const local = await createEngine({
 })
 const engine = createEngineWith(local, settings.trino ?? null, TRINO_DIALECT, settings.timeoutMs)
 const running = new Map<number, AbortController>()
-const answer = (message: FromWorker): void => void process.send?.(message)
+const send = (message: FromWorker): void => void process.send?.(message)
 
-/** A proof that is damaged, or of another release, would make a report that does not verify: it goes without. */
+/** Returns the stored proof, or null if it is damaged or for another release, because a report with it would not verify. */
 function readProof(releaseId: string): string | null {
   const signer = loadNoteSigner(settings.signingKeyFile, settings.signingName ?? null)
   const text = readOrNull(join(settings.releasesDir, releaseId, PROOF_FILE))
@@ -59,12 +60,12 @@ process.on('message', async (message: ToWorker) => {
       logProof: readProof(job.view.id),
       signal: controller.signal,
     })
-    answer({ kind: 'built', id, report })
+    send({ kind: 'built', id, report })
   } catch (thrown) {
     const error = thrown instanceof AppError ? thrown : new AppError('internal', { cause: thrown })
     const { code, detail, errors, extra, headers } = error
     const cause = error.cause instanceof Error ? (error.cause.stack ?? error.cause.message) : ''
-    answer({ kind: 'failed', id, code, options: { detail, errors, extra, headers }, cause })
+    send({ kind: 'failed', id, code, options: { detail, errors, extra, headers }, cause })
   } finally {
     running.delete(id)
   }

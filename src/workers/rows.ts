@@ -1,6 +1,6 @@
 /**
- * Makes row files, one after another, in a process of its own: a job is a Parquet file and where its row file is to stand. Out: bytes
- * and SHA-256 of the file, or what is wrong. Ends when who started it goes. Argument: true where a server may run beside.
+ * Worker process that makes row files, one at a time. In: a Parquet file and the path of its row file. Out: size and SHA-256
+ * of the row file, or an error. It exits when its parent disconnects. Argument: true if a server may run on the machine.
  */
 import { setPriority } from 'node:os'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -12,15 +12,15 @@ const MEMORY = '600MB'
 const LOW_PRIORITY = 10
 const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
-// Before DuckDB starts its threads, which have the priority of the one that starts them.
+// Lower the priority before DuckDB starts its threads, because they inherit it.
 if (process.argv[2] === 'true') setPriority(LOW_PRIORITY)
 process.on('disconnect', () => process.exit())
 
-/** A DuckDB that may read one file and nothing else. */
-async function makeOne({ dataset, file, rows, out }: RowJob): Promise<RowReply> {
+/** Makes one row file in a DuckDB that may read only the given Parquet file. */
+async function makeRowFile({ dataset, file, rows, out }: RowJob): Promise<RowReply> {
   const instance = await DuckDBInstance.create(':memory:', {
     memory_limit: MEMORY,
-    // Rows come in the order of the file from one thread only.
+    // Only a single thread returns rows in the order of the file.
     threads: '1',
     autoinstall_known_extensions: 'false',
     autoload_known_extensions: 'false',
@@ -40,4 +40,4 @@ async function makeOne({ dataset, file, rows, out }: RowJob): Promise<RowReply> 
   }
 }
 
-process.on('message', async (job: RowJob) => process.send?.(await makeOne(job)))
+process.on('message', async (job: RowJob) => process.send?.(await makeRowFile(job)))

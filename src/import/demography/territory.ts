@@ -178,7 +178,7 @@ async function readKind(
   return {
     kind,
     members: read.members,
-    regions: regions,
+    regions,
     snapshots: [read.snapshot, ...(nameTable === null ? [] : [nameTable.snapshot])],
     others: read.others,
     read: read.snapshot.rows,
@@ -296,7 +296,7 @@ async function readNames(
     const name = names.find((text) => text !== '')
     if (name !== undefined && !regions.has(code)) regions.set(code, { name, file: file.name, row })
   }
-  return { regions: regions, snapshot: snapshotOf(source, file.bytes, rows.length) }
+  return { regions, snapshot: snapshotOf(source, file.bytes, rows.length) }
 }
 
 async function appendRegions(session: Session, table: string, read: ReadKind | undefined): Promise<void> {

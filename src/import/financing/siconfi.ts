@@ -302,7 +302,7 @@ export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: 
     pages: found,
     sums: {
       compared: compared.length,
-      unequal: compared.filter(({ total, subfunctions: parts }) => total !== parts).length,
+      unequal: compared.filter(({ total, subfunctions }) => total !== subfunctions).length,
     },
   }
 }

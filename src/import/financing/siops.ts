@@ -122,7 +122,7 @@ export async function* readStateAccounts(
   const { columns, records } = await openTable(session, found, isHeader)
   const accounts = columns.flatMap((column, index) => {
     const code = ACCOUNT.exec(column)?.[1]
-    return code === undefined ? [] : [{ column, index: index, code }]
+    return code === undefined ? [] : [{ column, index, code }]
   })
   const isExpense = accounts.some(({ code }) => code.startsWith('3'))
   const { year, categories } = parseAccountsName(found, isExpense)

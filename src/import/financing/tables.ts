@@ -164,7 +164,7 @@ export async function writeTables(session: Session, staging: string): Promise<Wr
     const states = await readTexts(
       `SELECT DISTINCT uf FROM financing_placed WHERE reference_period = ${period} ORDER BY uf`,
     )
-    accounts[period] = { family: 'state', states: states }
+    accounts[period] = { family: 'state', states }
     const funds = await readTexts(
       `SELECT DISTINCT uf FROM financing_placed WHERE reference_period = ${period} AND source = 'fns' ORDER BY uf`,
     )
