@@ -1,6 +1,5 @@
 /**
  * Defines every error that a client can receive, with its code, status, titles and hints.
- *
  * In: a code and public details. Out: an `AppError` that http/ turns into RFC 9457 problem+json.
  * Errors never contain SQL, paths, stacks or keys. The cause is attached for the log only.
  */
@@ -269,7 +268,6 @@ export interface AppErrorOptions {
   readonly errors?: readonly ErrorDetail[]
   /** Extra public members of the problem document, such as `expected` and `current` of a release. */
   readonly extra?: Readonly<Record<string, unknown>>
-  /** Response headers, such as `Allow` or `Retry-After`. */
   readonly headers?: Readonly<Record<string, string>>
   /** Cause for the log, never shown to clients. */
   readonly cause?: unknown

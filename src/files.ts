@@ -1,7 +1,6 @@
 /**
  * Replaces, creates and locks small files safely despite kills, power cuts, full disks and concurrent commands.
  * It also removes the leftovers of ended processes.
- *
  * A reader sees the old content or the new one, never a part. All functions are synchronous, so that nothing else in the
  * process runs between the steps of a change. There are no locks between machines, because one machine changes a folder.
  */
@@ -26,9 +25,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** Error for a file that another command is changing. */
 export class FileLockError extends Error {
-  /** @param message one sentence with the problem and the remedy */
   constructor(message: string) {
     super(message)
     this.name = 'FileLockError'
@@ -197,7 +194,6 @@ function takeLock(file: string, lock: string, token: string): void {
   }
 }
 
-/** @throws EEXIST if the lock exists */
 function makeLock(lock: string, token: string): void {
   if (process.platform !== 'win32') {
     symlinkSync(token, lock)
@@ -232,7 +228,6 @@ function readLock(lock: string): string | null {
   }
 }
 
-/** True if a process with this id runs on this machine. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -3,7 +3,6 @@
  * In: bytes. Out: the exceeded limit. It does not check that the bytes are valid JSON.
  */
 export interface JsonLimits {
-  /** Largest nesting of objects and arrays. */
   readonly depth: number
   /** Largest number of objects and arrays. */
   readonly objects: number
@@ -14,7 +13,6 @@ export interface JsonLimits {
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c]
 const [BRACKET, CLOSED_BRACKET, BRACE, CLOSED_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d]
 
-/** @returns the limit that a text exceeds, or null */
 export function exceededLimit(bytes: Uint8Array, limits: JsonLimits): keyof JsonLimits | null {
   let [depth, objects, values, isText] = [0, 0, 0, false]
   for (let index = 0; index < bytes.length; index += 1) {

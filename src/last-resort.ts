@@ -1,6 +1,5 @@
 /**
  * Logs and counts uncaught errors of timers, listeners and promises, and keeps the server running. Node.js would exit.
- *
  * An exit would cost every client its response. Continuing is safe, because the server only reads releases, which never
  * change, so no later response depends on unfinished work. The request that failed gets no response and times out.
  */

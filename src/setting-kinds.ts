@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 
-/** Machine properties from which defaults and limits are computed. */
 export interface Machine {
   readonly cores: number
   /** Largest memory of this process: that of the machine or of its container. */
@@ -24,7 +23,6 @@ export interface Setting<Value> {
   readonly default: string
   /** Computes the default as text to parse. */
   readonly computeDefault?: (context: Context) => string
-  /** Unit of a number. */
   readonly unit?: string
   readonly help: string
   /** Describes the allowed values, to follow "must be". */
@@ -35,7 +33,6 @@ export interface Setting<Value> {
   readonly parse: (text: string, context: Context) => Value | undefined
 }
 
-/** Allowed values and their parser. */
 export type Accepted<Value> = Pick<Setting<Value>, 'allowed' | 'parse'>
 
 /** Infers the type of a setting's value, so that the table need not repeat it. */

@@ -1,6 +1,5 @@
 /**
  * Defines every setting with its default, unit, help text, allowed values and parser. Only this file reads the environment.
- *
  * In: the environment. Out: `Settings`, or a `SettingsError` that names the setting, its value and the allowed values.
  * An empty variable counts as not set. Values of secret settings never appear in messages.
  */
@@ -36,7 +35,6 @@ const MEMORY_UNITS: Readonly<Record<string, number>> = {
   GIB: 2 ** 30,
   TIB: 2 ** 40,
 }
-/** Replaces secret values in messages. */
 const HIDDEN = '(not shown)'
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -340,7 +338,6 @@ function parseRedisUrl(text: string): string | undefined {
   return isAddress && isDecodable && search === '' && hash === '' ? text : undefined
 }
 
-/** Converts a valid memory size to bytes. */
 function memoryBytesOf(text: string): number {
   const [, digits, unit] = /^([\d.]+) ?(\w+)$/.exec(text) ?? []
   return Number(digits) * (MEMORY_UNITS[unit?.toUpperCase() ?? ''] ?? 0)

@@ -1,6 +1,5 @@
 /**
  * Builds SQL as values, with a template tag whose interpolations become parameters.
- *
  * In: sql`SELECT … ${value}`, identifiers from model/ through `ident`, datasets through `table`. Out: a `Sql` value that
  * `print` turns into text and positional parameters for one release. There is deliberately no way to insert a string of a
  * request into the text.
@@ -112,7 +111,6 @@ export const tableOfMonths = (dataset: string, periods: readonly number[]): Sql 
 /** SQL that differs between the engines. query/analytics/dialect/differences.ts contains all such fragments. */
 export const either = (duckdb: Sql, trino: Sql): Sql => ({ parts: [{ kind: 'either', duckdb, trino }] })
 
-/** @returns the gathered SELECTs of a statement */
 export const gatheredOf = (statement: Sql): GatheredPart[] =>
   statement.parts.flatMap((part) =>
     part.kind === 'gathered'

@@ -14,7 +14,6 @@ import { AppError, clientLeft } from './errors.ts'
 
 export type Weight = 'light' | 'heavy'
 
-/** A slot in use. */
 export interface Turn<Place> {
   readonly place: Place
   /** True if other heavy work ran at the same time. Call it before end(). */
@@ -39,7 +38,6 @@ export interface Turns<Place> {
 export interface TurnsOptions {
   /** Largest number of waiting requests, for each weight. */
   readonly queue: number
-  /** `Retry-After` of an 'overloaded' response. */
   readonly retryAfterSeconds: number
   /** Monotonic clock in milliseconds. */
   readonly now?: () => number
@@ -50,7 +48,6 @@ interface Waiter {
   readonly refuse: (error: AppError) => void
 }
 
-/** Queue and running work of one owner and weight. */
 interface Line {
   readonly waiting: Waiter[]
   running: number
@@ -62,7 +59,6 @@ const RECENT_MS = 1000
 /** Divisor of the number of slots: the result is reserved for light work, and is a key's limit while others are active. */
 const SHARE = 4
 
-/** @param places slots, all of them free */
 export function createTurns<Place>(
   places: readonly Place[],
   { queue, retryAfterSeconds, now = () => performance.now() }: TurnsOptions,
@@ -77,7 +73,6 @@ export function createTurns<Place>(
   }
   /** Slots of heavy work. The value is true if other heavy work ran at the same time. */
   const heavyRunning = new Map<Place, boolean>()
-  /** Queue of exclusive heavy work. */
   const exclusiveWaiters: Waiter[] = []
   let isExclusiveRunning = false
   let lightInRow = 0

@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url'
 export type WorkerName = 'report' | 'release-check' | 'report-check' | 'rows' | 'decoder'
 
 export interface WorkerEntry {
-  /** Path of the module to start. */
   readonly file: string
   /** Node.js arguments that precede the module. */
   readonly execArgv: readonly string[]

@@ -1,6 +1,5 @@
 /**
  * Sums the published rows that share a key into one record of beds or equipment, as the publisher's tables do.
- *
  * A facility may declare one type in several rows, some of them identical; TabNet counts each row.
  * In: fact_<fact>, one row per published row. Out: added_<fact> holds the records summed from several rows, and the view
  * record_<fact> holds all records. Provenance lists every row of a record. facts.ts consolidates services, which are not summed.
@@ -17,7 +16,6 @@ export const isQuantityFact = (fact: FactName): fact is QuantityFact => fact !==
 export const repeatedKeys = (fact: FactName): string =>
   `SELECT cnes_number, rank FROM fact_${fact} WHERE reason IS NULL GROUP BY cnes_number, rank HAVING count(*) > 1`
 
-/** Largest value that an INTEGER column of the release holds. */
 const MAX_INTEGER = 2_147_483_647
 
 /** SQL of a row's SUS quantity: the published one, else the existing quantity when the row's SUS flag is set. */
@@ -29,7 +27,6 @@ export const equipmentSus = ({ family }: PeriodInput): string => {
 interface RecordColumns {
   /** Attributes that are equal in all rows of a key. */
   readonly codes: readonly string[]
-  /** Quantities, with the SQL for one row. */
   readonly sums: readonly (readonly [name: string, sql: string])[]
   /** Other values, with the SQL for one row and the aggregate over the rows of a key. */
   readonly others: readonly (readonly [name: string, row: string, rows: string])[]

@@ -12,7 +12,6 @@ import type { PeriodInput, PeriodScope } from './published-rows.ts'
 
 const OF_FACILITIES = 'FROM link WHERE reason IS NULL'
 
-/** Checks that every facility occurs once and lies in a listed municipality. */
 export async function checkFacilities(session: Session, { period }: PeriodScope): Promise<NamedCheck[]> {
   const repeated = await session.number(`SELECT count(*) - count(DISTINCT cnes_number) ${OF_FACILITIES}`)
   const withoutMunicipality = await session.number(
@@ -50,7 +49,6 @@ async function readTotals(session: Session, sql: string): Promise<number[]> {
 
 /**
  * Checks that staged rows, rejected ones included, have the count and the sums of the published cells, and that records lose none.
- *
  * @param before result of publishedTotals()
  */
 export async function checkFact(
@@ -128,7 +126,6 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
 
 /**
  * Counts the loaded rows and the unusual ones for the manifest.
- *
  * @param facilitiesFile path of the month's written facilities file
  */
 export async function countPeriod(
@@ -157,7 +154,6 @@ export async function countPeriod(
 /** Names of the counts of inconsistent rows. An import prints these when they are above 0. */
 const ODD_COUNTS =
   /^(beds_sus_above_existing|equipment_in_use_above_existing|equipment_sus_flag_blank|facilities_sus_link_blank|facilities_of_contradicting_rows)_\d{6}$/
-/** @param counts counts of a manifest @returns the counts of inconsistent rows that are above 0 */
 export const oddCounts = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).filter(([name, count]) => count > 0 && ODD_COUNTS.test(name)))
 

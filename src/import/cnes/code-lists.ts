@@ -1,6 +1,5 @@
 /**
  * Builds the code lists of a release from imported tables, or from model/cnes/codes when no table was imported.
- *
  * `cat_<dataset>` collects the rows of all tables of a list, each with its edition (YYYYMM). `now_<dataset>` names the codes
  * of one month. Its source is, in this order: the month's own table; the newest earlier edition; the oldest later edition;
  * an undated table; the built-in list. The lists of the release show each code once, with its newest name.
@@ -35,7 +34,6 @@ export interface TableCode {
 const names = (columns: readonly CatalogColumn[]): string[] => columns.map(({ field }) => field)
 const isService = (dataset: DatasetName): boolean => dataset.startsWith('specialized_service')
 
-/** Creates the empty cat_<dataset> tables. */
 export async function createCatalogs(session: Session): Promise<void> {
   for (const { dataset, key, values } of CATALOGS) {
     const columns = [
@@ -99,7 +97,6 @@ export async function addStateCatalogs(session: Session, period: number): Promis
   }
 }
 
-/** Adds the codes of a table published apart from the national base. */
 export async function addTableCodes(
   session: Session,
   dataset: DatasetName,
@@ -212,7 +209,6 @@ export async function writeCatalogs(session: Session, staging: string): Promise<
 
 /**
  * Writes code_names_provenance: the source cell of each name in the rows of a month. Built-in names have no source.
- *
  * The key is the list, the code (several columns are joined by a colon) and the attribute.
  */
 export function writeCodeNames(session: Session, staging: string, period: number): Promise<DatasetOutput> {

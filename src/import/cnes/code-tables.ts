@@ -1,7 +1,6 @@
 /**
  * Reads code tables that DATASUS publishes apart from the national base: services, classifications and bed types of SIGTAP,
  * legal natures (natjur.cnv) and facility names (TCNES…DBF). In: files. Out: codes and names with their row and column.
- *
  * code-lists.ts decides which table names a code in which month.
  */
 
@@ -57,7 +56,6 @@ const SIGTAP_FILE = /^(tb_servico|tb_servico_classificacao|tb_tipo_leito)(_layou
 const FACILITY_NAME_COLUMN = 'NOMEFANT'
 const FACILITY_NAMES_FILE = /^TCNES[A-Z]{2}\.(dbf|dbc)$/i
 
-/** A facility's name in a table that holds only names. */
 export interface FacilityName {
   readonly cnes: string
   readonly name: string
@@ -70,7 +68,6 @@ export interface CodeTables {
   readonly codes: ReadonlyMap<DatasetName, readonly TableCode[]>
   readonly facilityNames: readonly FacilityName[]
   readonly snapshots: readonly Snapshot[]
-  /** Columns of the tables that name their columns. */
   readonly headers: readonly TableHeader[]
   /** Rows that do not fit their layout and are rejected. */
   readonly unread: readonly { readonly file: string; readonly row: number }[]
@@ -86,7 +83,6 @@ export interface TableHeader {
 export const isCodeTable = (fileName: string): boolean =>
   SIGTAP_FILE.test(fileName) || /^natjur\.cnv$/i.test(fileName) || FACILITY_NAMES_FILE.test(fileName)
 
-/** @throws ImportError naming the file and the remedy */
 export async function readCodeTables(files: readonly FoundFile[]): Promise<CodeTables> {
   const codes = new Map<DatasetName, TableCode[]>()
   const facilityNames: FacilityName[] = []
@@ -207,7 +203,6 @@ function legalNatures(lines: ReturnType<typeof readCnv>['lines'], file: string):
   )
 }
 
-/** @throws ImportError if the table lacks the column of codes or of names */
 async function readFacilityNames(
   bytes: Buffer,
   file: string,

@@ -1,6 +1,5 @@
 /**
  * Writes the facilities of one month and their provenance.
- *
  * In: st_fac (published rows with source_file and source_row), mun (municipalities), now_<catalog>, flags_<fact>.
  * Out: link (the attributes that facts copy from their facility) and Parquet files.
  */
@@ -54,7 +53,6 @@ export const CONTEXT = [
 
 /**
  * Makes link with one row per published row: its file and row number, the attributes for facts, and the reason if it is rejected.
- *
  * @returns names of the ENUM types to drop after the table
  */
 export async function makeLinks(session: Session, input: PeriodInput): Promise<string[]> {
@@ -130,7 +128,6 @@ function flagColumns(input: PeriodInput): string {
   return [...FACT_NAMES.map(flag), `${offers} AS offers_any_sus`].join(', ')
 }
 
-/** SQL condition that the fact was collected for the facility's state. */
 function coverageCondition({ covered }: PeriodInput, fact: FactName): string {
   const states = covered.get(fact) ?? []
   if (states === 'all') return 'true'

@@ -1,6 +1,5 @@
 /**
  * Adds facility names and addresses, which state files lack. CADGER is the main source; TCNES…DBF names the other facilities.
- *
  * In: opened files. Out: cad (one row per facility) and facility_names_provenance (the source rows and cells).
  */
 import { CADGER_LINEAGE, FACILITY_NAME_LINEAGE } from '../../model/cnes/lineage.ts'
@@ -14,7 +13,6 @@ import { appendRows, createTextTable, type OpenedState } from './staged-rows.ts'
 
 const columnsOf = (lineage: readonly Lineage[]): string[] => published(lineage).map(({ column }) => column)
 
-/** SELECT of the first row of each facility, by file name and row. */
 function firstRows(table: string, lineage: readonly Lineage[]): string {
   const values = lineage.map(
     ({ attribute, column, rule }) =>
@@ -28,7 +26,6 @@ function firstRows(table: string, lineage: readonly Lineage[]): string {
 
 /**
  * Makes cad (names and addresses by facility) and its source rows, cad_first and names_first.
- *
  * @returns false if there is no source of names, and then no table is made
  */
 export async function stageFacilityNames(

@@ -1,6 +1,5 @@
 /**
  * Writes the facts of one month (beds, equipment, services) and their provenance.
- *
  * In: st_<fact> (published rows with source_file and source_row), link (facilities.ts), now_<catalog>.
  * Out: fact_<fact>, flags_<fact> and Parquet files. Rejected rows go to set_aside.
  */
@@ -43,7 +42,6 @@ const KEY_NAMES: Readonly<Record<FactName, readonly (readonly [string, readonly 
     ['now_specialized_service_classifications', ['classification_name']],
   ],
 }
-/** Join columns of each catalog. */
 const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
   now_bed_types: ['bed_type_code'],
   now_equipment_types: ['category_code', 'equipment_code'],
@@ -55,7 +53,6 @@ const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
 /**
  * Makes code_<fact> (parsed codes of each distinct cell, with a rank) and key_<fact> (names of each rank).
  * Rows are sorted by the integer rank, because sorting by text is slower.
- *
  * @returns names of the ENUM types to drop after the tables
  */
 export async function makeCodes(session: Session, input: PeriodInput, fact: FactName): Promise<string[]> {

@@ -1,6 +1,5 @@
 /**
  * Imports CNES files of any number of months and states into one cnes release.
- *
  * In: files of the national base, state files, and the municipality list (Parquet of a demography release). Out: Parquet in
  * the staging folder and its manifest entries. A month comes either from the national base or from state files, never both.
  */
@@ -39,9 +38,7 @@ import { coverStates, GROUP_FACT, rowsOfStates } from './state-coverage.ts'
 import { isStateTable, openStateFile, recogniseStateFile } from './state-files.ts'
 import { columnsOf, stageStateMonth } from './state-month.ts'
 
-/** State code used for the rows of a national table. */
 const NATIONAL = 'BR'
-/** Name of the table of rejected rows, both staged and in the release. */
 const SET_ASIDE = 'set_aside'
 
 const BASE_ARCHIVE = new RegExp(`^BASE_DE_DADOS_CNES_(\\d{6})${COPY_MARK}\\.zip$`, 'i')
@@ -160,7 +157,6 @@ async function buildCnes(
   const periods: number[] = []
   const published: PublishedRows[] = []
   let rowsRead = 0
-  /** @param files number of rows in each published file of the month */
   const finishPeriod = async (
     input: PeriodInput,
     covered: ReadonlyMap<Table, Coverage>,

@@ -1,6 +1,5 @@
 /**
  * Writes one staged CNES month, of either family, to the four datasets and their provenance.
- *
  * In: st_fac and st_<fact> (published rows with source_file and source_row), mun (municipalities), now_<catalog>.
  * Out: Parquet files. Staged rows keep the order of their files.
  */

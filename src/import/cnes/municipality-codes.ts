@@ -1,6 +1,5 @@
 /**
  * Finds the municipality of a facility when its published code is old or missing.
- *
  * br_municip.cnv, a table of DATASUS, maps old codes. A facility without a code gets the state of its row or file.
  * In: br_municip.cnv and the state of each state file. Out: old_mun (old code, target code, source line) and SQL fragments.
  * The list of municipalities comes from the demography release.
@@ -22,13 +21,11 @@ export const isMunicipalityTable = (fileName: string): boolean => /^br_municip\.
 
 export interface MunicipalityTable {
   readonly snapshots: readonly Snapshot[]
-  /** Lines that do not fit the layout and are rejected. */
   readonly unread: readonly { readonly file: string; readonly row: number }[]
 }
 
 /**
  * Makes old_mun, which stays empty without a table. The last line that lists a code wins, as in TabWin.
- *
  * @param name name of the table to create
  * @throws ImportError if there are two tables, because their content does not show which is newer
  */
@@ -102,7 +99,6 @@ const stateIn = (text: string): string =>
 
 /**
  * SQL of a row's state as two digits, without use of its municipality code. The row comes from st_fac, aliased s.
- *
  * @param managing SQL of the managing state, in the national base @param unit SQL of the unit code, in the national base
  */
 export const stateOfRow = (family: Family, managing: string, unit: string): string =>

@@ -1,7 +1,6 @@
 /**
  * Stages one month of the national base. In: its CSV files, in a zip or a folder. Out: st_<table>, the views st_fac and
  * st_<fact>, the catalogs, and the manifest entries of the files.
- *
  * The import rejects a month that lacks a required table, a file that is already UTF-8, and rows of another month.
  */
 import { mkdir, rm, stat } from 'node:fs/promises'
@@ -25,7 +24,6 @@ export const PUBLISHER = 'DATASUS'
 export interface BaseTables {
   readonly snapshots: readonly Snapshot[]
   readonly headers: readonly TableHeader[]
-  /** Published columns of tbEstabelecimento. */
   readonly facilityColumns: readonly string[]
   /** File name by table name. */
   readonly files: ReadonlyMap<string, string>
@@ -33,10 +31,8 @@ export interface BaseTables {
   readonly unread: readonly string[]
 }
 
-/** A reading of a month's tables in progress. */
 export interface BaseReading {
   readonly period: number
-  /** @throws ImportError */
   readonly tables: Promise<BaseTables>
   /** Stops the reading. Resolves when no work is left running. */
   stop(): Promise<void>
@@ -138,7 +134,6 @@ async function readTables(
 
 /**
  * Makes the views st_fac and st_<fact> and the catalogs from the tables of a month, and records the rejected rows.
- *
  * @returns file name by view, without the prefix st_
  * @throws ImportError
  */

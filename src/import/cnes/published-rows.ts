@@ -1,7 +1,6 @@
 /**
  * Holds what facilities and facts of a month share: the description of a month, the SQL of attributes and published cells,
  * and statements for repeated keys, rejected rows and ENUMs.
- *
  * All expressions come from model/cnes/lineage.ts, so that provenance shows how each value was derived.
  */
 import type { FactName, Family } from '../../model/cnes/lineage.ts'
@@ -14,7 +13,6 @@ import { quoteName, quoteText, type Session } from '../session.ts'
 export interface PeriodScope {
   readonly period: number
   readonly family: Family
-  /** Facts with files in this month. */
   readonly facts: ReadonlySet<FactName>
 }
 
@@ -51,7 +49,6 @@ export const ruleOf = (lineage: readonly Lineage[], attribute: string, flag = ''
 /**
  * Rejects all rows of a key but the first. Rows with known content come first, then file name and row number decide.
  * A row with the content of the first gets the reason `duplicate_identical`, because nothing is lost with it.
- *
  * @param repeated SELECT of the keys that occur more than once @param unknown SQL condition of rows with unknown content
  */
 export async function markDuplicates(
@@ -110,7 +107,6 @@ export const published = (lineage: readonly Lineage[]): Lineage[] =>
 
 /**
  * Converts columns with few distinct texts to ENUMs, so that sorts move less data.
- *
  * @returns names of the types, which must be dropped after the table
  */
 export async function enumerate(

@@ -1,6 +1,5 @@
 /**
  * Reads the monthly CNES files of one state (ST, LT, EQ, SR; .dbc or .dbf, optionally gzipped) and CADGER, the name table.
- *
  * In: file name and bytes. Out: raw cells of the requested columns by row number (header = 1, first record = 2).
  * Every row must match the state and month in the file name. Personal data stops here: only the columns listed below
  * can be read, and CPF_CNPJ reads as empty if it holds a CPF.
@@ -30,7 +29,6 @@ export interface StateFile {
   readonly uf: string
   /** YYYYMM; null for CADGER, which has no month. */
   readonly period: number | null
-  /** All columns of the file, in file order. */
   readonly published: readonly string[]
   /** Columns that read() accepts. */
   readonly columns: readonly string[]
@@ -150,7 +148,6 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
   }
 }
 
-/** @returns code of the state to which all rows belong */
 function checkRows(
   fileName: string,
   table: RawTable,

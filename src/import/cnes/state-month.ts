@@ -1,6 +1,5 @@
 /**
  * Stages the state files of one month. In: opened files, mun and old_mun. Out: st_fac and st_<fact> with published rows.
- *
  * A facility that no ST file lists is taken from the rows of facts, which repeat its attributes.
  */
 import {
@@ -51,7 +50,6 @@ export async function stageStateMonth(
 /**
  * Adds the facilities that no ST file lists to st_fac, each from one row of its facts. Rows with a known municipality
  * are preferred, then the row with most filled cells, then the first.
- *
  * @param repeated facility columns that the rows of facts repeat
  * @returns number of facilities with contradicting rows
  */

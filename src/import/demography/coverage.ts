@@ -1,7 +1,6 @@
 /**
  * Checks that a list or population file has every expected municipality. In: the list of a release and populations.
  * Out: the missing municipalities, or an error that counts and names them.
- *
  * Truncated files are rejected, because they would silently falsify the sums and rates of their states.
  */
 import { ImportError } from '../import-error.ts'
@@ -37,11 +36,9 @@ export function checkList(file: string, listed: ReadonlySet<number>): void {
     )
 }
 
-/** The population of one year in one file. */
 export interface PopulationSource {
   readonly file: string
   readonly year: number
-  /** Codes of the municipalities with a population. */
   readonly codes: ReadonlySet<number>
   /** True if the source includes new municipalities a year later than IBGE. */
   readonly isLate?: boolean

@@ -64,7 +64,6 @@ export function readEstimates(file: string, grid: Grid, national: Grid | null): 
 /**
  * Finds the census year of a table, or null for an estimate. Tables for the audit court name several years: of publication,
  * of boundaries and of the census. IBGE made no estimate for 2023, so the table of 2023 holds the census of 2022.
- *
  * @param title folded title of the sheet and its columns
  */
 function findCensusYear(file: string, title: string): number | null {

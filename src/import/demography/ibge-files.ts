@@ -29,7 +29,6 @@ export function recogniseIbge(fileName: string, head: Buffer): boolean {
   return false
 }
 
-/** @throws ImportError with the file, the problem and the remedy */
 export function readIbge(file: string, bytes: Buffer): IbgeTable {
   if (bytes.length === 0) throw new ImportError(file, 'is empty', 'Fetch the file again')
   if (/\.xlsx?$/i.test(file)) return readWorkbook(file, bytes)

@@ -8,7 +8,6 @@ export interface MunicipalityRow {
   readonly column: string
   readonly ibge_code: number
   readonly name: string
-  /** Column of the name. */
   readonly name_column: string
   readonly name_raw: string
 }
@@ -31,7 +30,6 @@ export interface SetAsideCell {
 
 export interface IbgeTable {
   readonly family: string
-  /** True if the file is marked as demonstration data. */
   readonly synthetic: boolean
   /** Number of municipal cells: municipalities + population + set_aside. */
   readonly published: number
@@ -61,7 +59,6 @@ const populationTypeOf = (year: number): PopulationType =>
 /** Cells of a sheet or CSV as text, in file order. Index 0 is row 1. */
 export type Grid = readonly (readonly string[])[]
 
-/** Collects municipalities and population cells of one file into a table. */
 export class TableBuilder {
   readonly #file: string
   readonly municipalities: MunicipalityRow[] = []
@@ -87,7 +84,6 @@ export class TableBuilder {
   /**
    * Adds a published population cell, or sets it aside if it holds a mark.
    * Dots separate thousands and a footnote follows in brackets: `460.434(1)` is 460434.
-   *
    * @throws ImportError with row and column for any other cell
    */
   addPopulation(row: number, column: string, code: string, year: number, raw: string): void {

@@ -1,6 +1,5 @@
 /**
  * Imports the demography datasets of one release: states, municipalities, health regions, population and outlines.
- *
  * In: IBGE tables, population by age, territory files and a mesh. Out: Parquet in the staging folder and manifest entries.
  * Sources of one year are never mixed: one table provides the whole year, and the others count as superseded.
  */

@@ -1,6 +1,5 @@
 /**
  * Reads the municipal mesh from GeoJSON, TopoJSON or a shapefile into one list of areas with their codes.
- *
  * In: bytes. Out: the polygons of each area in degrees, in file order, and the property that holds the code.
  * outlines.ts decides which codes are municipalities. topojson-client reads TopoJSON.
  */
@@ -30,7 +29,6 @@ export interface Mesh {
   readonly file: string
   /** Property that holds the code, or `id` for the feature's id. */
   readonly column: string
-  /** Number of features in the file. */
   readonly rows: number
   readonly areas: readonly MeshArea[]
 }
@@ -54,9 +52,7 @@ const POINTS_MAX = 20_000_000
 const JSON_NAME = /\.(geo|topo)?json(\.gz)?$/i
 /** Companion files of a shapefile, which are not read. */
 const COMPANION = /\.(shx|prj|cpg|sbn|sbx|qpj)$/i
-/** dBase column types for numbers. */
 const NUMBER_TYPES: ReadonlySet<string> = new Set(['N', 'F'])
-/** JSON member that marks demonstration data. */
 export const SYNTHETIC_MEMBER = 'sus_data_demonstration'
 
 export type MeshKind = 'json' | 'shapes' | 'attributes' | 'companion'
@@ -101,7 +97,6 @@ function gunzipMesh(file: string, bytes: Buffer): Buffer {
   }
 }
 
-/** @returns number of points after the topology's arcs are expanded */
 function countPoints({ arcs, objects }: Topology): number {
   const countInArcs = (value: unknown): number =>
     Array.isArray(value)

@@ -1,6 +1,5 @@
 /**
  * Makes the outlines of municipalities from a municipal mesh.
- *
  * In: the files of an import. Out: the tables municipality_outlines_out and outline_arcs_out, and their manifest entries.
  * A municipality without an area in the mesh gets no outline. It is counted, and responses list it.
  */

@@ -1,6 +1,5 @@
 /**
  * Sums DATASUS's population by municipality, sex and single year of age (POPSBRyy.zip → POPyy.dbf) into groups of five years.
- *
  * In: a dBase file of one year. Out: one row per municipality, sex and age group, with its source cells.
  * An incomplete file is rejected, because a missing age would silently make its group too small.
  * The caller checks that the municipalities exist.
@@ -32,7 +31,6 @@ export interface AgeSource {
   readonly table: AgeTable
 }
 
-/** The population cells of one file. */
 export interface AgeTable {
   readonly file: string
   readonly year: number
@@ -60,7 +58,6 @@ export function recognisePopulationByAge(fileName: string, head: Buffer): boolea
   return COLUMNS.every((column) => names.includes(column))
 }
 
-/** @throws ImportError with the file, the row and the problem */
 export function readPopulationByAge(file: string, bytes: Buffer): AgeTable {
   const table = openDbf(bytes, file)
   const [code, year, sex, age, population] = COLUMNS.map((name) => columnOf(table, name)) as [
@@ -142,7 +139,6 @@ export function readPopulationByAge(file: string, bytes: Buffer): AgeTable {
   }
 }
 
-/** @throws ImportError as readPopulationByAge() */
 export async function readAgeSource({ name, path, archive }: FoundFile): Promise<AgeSource> {
   const bytes = await readFile(path)
   const table = readPopulationByAge(name, bytes)

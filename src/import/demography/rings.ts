@@ -1,6 +1,5 @@
 /**
  * Geometry of rings with integer coordinates: surface, nesting, and polygons built from the nesting alone. Pure functions.
- *
  * The ring order in a file is not reliable. Published meshes have polygons whose first ring is a speck near the coast,
  * with the municipality itself listed as one of its holes.
  */

@@ -173,7 +173,6 @@ export function readAggregates(file: string, value: readonly unknown[]): IbgeTab
 
 const yearOf = (text: string | undefined): number => (/^\d{4}$/.test(text ?? '') ? Number(text) : Number.NaN)
 
-/** @returns the objects of a JSON array, or none for any other value */
 const recordsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.filter(isRecord) : []
 
@@ -181,7 +180,6 @@ const recordsOf = (value: unknown): Readonly<Record<string, unknown>>[] =>
 const textOf = (value: unknown): string | undefined =>
   typeof value === 'number' ? numberAsText(value) : typeof value === 'string' ? value : undefined
 
-/** @returns the string and number fields of a JSON object, as text */
 const textsOf = (value: unknown): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(isRecord(value) ? value : {}).flatMap(([key, field]) => {

@@ -30,7 +30,6 @@ export interface SimplifiedMesh {
   readonly arcs: readonly (readonly GridPoint[])[]
   /** Arcs by code, without the areas that have no geometry or no surface. */
   readonly areas: ReadonlyMap<number, ArcRings>
-  /** Number of points before the simplification. */
   readonly pointsBefore: number
 }
 

@@ -17,7 +17,6 @@ import { readTextFile } from '../readers/unpack-limits.ts'
 import { decodeText } from '../readers/windows-1252.ts'
 import { quoteText, type Session } from '../session.ts'
 
-/** Role of a file in an edition. */
 export type TerritoryRole =
   | 'regions of municipalities'
   | 'macro-regions of municipalities'
@@ -89,7 +88,6 @@ export function chooseEdition(found: readonly FoundFile[]): TerritoryFiles | nul
   return { edition: editionOf(main), files }
 }
 
-/** File name with its archive, for messages. */
 const shownName = ({ name, archive }: FoundFile): string =>
   archive === null ? name : `${archive.file}/${name}`
 
@@ -106,7 +104,6 @@ export interface ReadFile {
   readonly bytes: Buffer
 }
 
-/** @param rows number of data rows in the file */
 export const snapshotOf = ({ name, archive }: FoundFile, bytes: Buffer, rows: number): Snapshot => ({
   publisher: 'DATASUS',
   file: name,
@@ -132,7 +129,6 @@ export interface TerritoryRow {
 
 /**
  * Reads some columns of a published table, with cells trimmed.
- *
  * @param columns accepted names of each requested column; cells of a missing column are empty
  * @param required number of leading columns that must exist; a table without a header (2020) has exactly these, in this order
  * @throws ImportError with the file and the missing column
@@ -179,7 +175,6 @@ export async function readTable(
   return rows.slice(hasHeader ? 1 : 0)
 }
 
-/** Trims a text and collapses runs of blanks and line breaks. */
 export const cleanText = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 /** Parses CSV with DuckDB, which supports quotes and line breaks inside them. */

@@ -1,6 +1,5 @@
 /**
  * Stages the health regions and macro-regions of municipalities from one edition of the territory.
- *
  * In: the files of an edition. Out: session tables for the demography datasets, and their manifest entries.
  * A municipality has one region and one macro-region. The macro-region is not derived from the region, because a region
  * may lie in two. Codes without a municipality ("unknown" in a state, former codes) are counted and left out.
@@ -67,7 +66,6 @@ type Kind = (typeof KINDS)[number]
 
 export interface StagedTerritory {
   readonly edition: string
-  /** Datasets that the edition provides. */
   readonly datasets: readonly ('health_regions' | 'health_macroregions')[]
   readonly snapshots: readonly Snapshot[]
   readonly counts: Readonly<Record<string, number>>
@@ -77,7 +75,6 @@ export interface StagedTerritory {
   readonly read: number
 }
 
-/** The name of a region and its source row. */
 interface Region {
   readonly name: string | null
   readonly file: string | null
@@ -97,7 +94,6 @@ interface ReadKind {
 
 /**
  * Makes the tables territory_in (one row per municipality), health_regions_in and health_macroregions_in.
- *
  * @param municipalities seven-digit municipality codes of the release
  * @throws ImportError with file and row
  */
@@ -188,14 +184,12 @@ async function readKind(
 
 interface Membership {
   readonly members: ReadonlyMap<number, string>
-  /** Regions that the same file names. */
   readonly named: ReadonlyMap<string, Region>
   readonly snapshot: Snapshot
   /** Number of rows without a listed municipality or with an "unknown" region. */
   readonly others: number
 }
 
-/** Reads a CSV table of municipality and region. */
 async function readMembership(
   session: Session,
   kind: Kind,
@@ -313,7 +307,6 @@ async function appendRegions(session: Session, table: string, read: ReadKind | u
   appender.closeSync()
 }
 
-/** @returns SQL of the region columns of municipalities and of their joins */
 export function territoryColumns(territory: StagedTerritory | null): {
   readonly columns: string
   readonly joins: string

@@ -7,7 +7,6 @@ import type { FinancingSource, Stage } from '../../model/financing/code-lists.ts
 import { createSetAside, noteAside, type SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
 
-/** Name of the table of rejected rows. */
 export const SET_ASIDE = 'financing_set_aside'
 
 /** One published amount or percentage. */
@@ -31,7 +30,6 @@ export interface AccountRow {
   /** Hundredths of a percent. */
   readonly percentage: bigint | null
   readonly column: string
-  /** The published cell. */
   readonly raw: string
 }
 
@@ -56,7 +54,6 @@ const withoutCpf = (text: string): string =>
 /** Largest path in bytes. Cursors contain the path and are limited, so longer paths are cut and end with a digest. */
 const PATH_BYTES = 480
 
-/** @returns the category levels as one path of at most PATH_BYTES in UTF-8 */
 export function categoryPath(levels: readonly string[]): string {
   const path = levels.map((level) => withoutCpf(level.replaceAll(/\s+/g, ' ').trim())).join(' > ')
   if (Buffer.byteLength(path) <= PATH_BYTES) return path

@@ -1,12 +1,10 @@
 /**
  * Parses published amounts, percentages and dates of financing files. Amounts are exact integers of cents. Pure functions.
- *
  * Formats differ by year and publisher: `1336110,08`, `7708340.4400000004` (a spreadsheet number), `R$ 1.234,56`,
  * `(123,45)`, or reais without decimals. Parsing uses digits instead of floating point. More than two decimals are rounded
  * half away from zero.
  */
 
-/** Combines digits into an exact number of hundredths. */
 function toHundredths(sign: string, integer: string, fraction: string): bigint {
   const digits = `${fraction}000`
   const value = BigInt(integer === '' ? '0' : integer) * 100n + BigInt(digits.slice(0, 2))

@@ -1,6 +1,5 @@
 /**
  * Reads transfers of the national health fund (FNS), "Repasse FAF com população": one national file per year, CSV or XLSX.
- *
  * In: a file. Out: a gross and a net account for each published row. Bank accounts and balances are not read. One strategy
  * may occur in two bank accounts, whose rows are summed later. VL_SALDO_CONTA repeats an account's balance on each row.
  */
@@ -44,7 +43,6 @@ const isHeader = (columns: readonly string[]): boolean => {
   return (['BLOCO', 'CO_MUNICIPIO_IBGE', 'VL_BRUTO'] as const).every((name) => folded.includes(name))
 }
 
-/** @param head first bytes of the file */
 export function isFnsFile(name: string, head: Buffer): boolean {
   if (isWorkbook(name)) return /repasse|\bfaf\b|fns/i.test(name)
   if (!/\.csv$/i.test(name)) return false

@@ -1,6 +1,5 @@
 /**
  * Imports FNS, SICONFI and SIOPS files of any number of years into one financing release.
- *
  * In: files, and the municipality list (Parquet of a demography release). Out: Parquet in the staging folder and its
  * manifest entries. A newer file replaces all data of a source, government and year, so a second such file is rejected.
  * Partitions are months, and a year uses its last month. An unchanged partition becomes a hard link in the next release.

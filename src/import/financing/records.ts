@@ -1,7 +1,6 @@
 /**
  * Reads published tables as records of text: CSV with either separator, in UTF-8 or Windows-1252, and sheets of workbooks.
  * In: a file. Out: its header, then each record with its row number (header = 1). Other files interpret the columns.
- *
  * DuckDB reads CSV, @e965/xlsx reads workbooks. A workbook cell is read by its value, never by its display format.
  */
 
@@ -122,7 +121,6 @@ async function openCsv(
 export const separatorOf = (line: string): ',' | ';' =>
   line.split(';').length >= line.split(',').length ? ';' : ','
 
-/** Splits a header line into cells without quotes. */
 export const splitLine = (line: string, separator: string): string[] =>
   line
     .replace(/^\uFEFF/, '')

@@ -1,6 +1,5 @@
 /**
  * Reads SICONFI's `rreo` data, the bimonthly fiscal reports of governments, from CSV or from pages of JSON as the API sends them.
- *
  * In: files. Out: accounts. From annex 02 it reads the function health with its subfunctions, from annex 14 the health minimum.
  * In annex 02 only the position identifies a subfunction: it follows "Saúde", before the next function, in the same column
  * and block. So pages are joined in order first. Other annexes are skipped.
@@ -37,7 +36,6 @@ type Cells = Readonly<Record<SiconfiColumn, string>>
 const isHeader = (columns: readonly string[]): boolean =>
   SICONFI_COLUMNS.every((name) => columns.includes(name))
 
-/** @param head first bytes of the file */
 export function isSiconfiFile(name: string, head: Buffer): boolean {
   const text = head.toString('latin1')
   if (/\.json$/i.test(name)) return /"items"\s*:/.test(text) && /"(cod_conta|demonstrativo)"\s*:/.test(text)
@@ -104,10 +102,7 @@ export interface Report {
 
 const reportKey = ({ cells }: ReportRow): string => [cells.cod_ibge, cells.exercicio, cells.periodo].join(' ')
 
-/**
- * Joins the pages of each response.
- * @throws ImportError if a page is missing, or if two files contain the same report
- */
+/** Joins the pages of each response. @throws ImportError if a page is missing, or if two files contain the same report */
 export function joinPages(reports: readonly ReadReport[]): Report[] {
   const joined: Report[] = []
   const pages = new Map<string, ReadReport[]>()
@@ -249,7 +244,6 @@ const SHARES: ReadonlySet<Stage> = new Set([
 const hasHealthData = ({ cells }: ReportRow): boolean =>
   ANNEX_02.test(cells.anexo) || (ANNEX_14.test(cells.anexo) && cells.cod_conta === ASPS)
 
-/** Health accounts of one page. */
 export interface PageAccounts {
   readonly found: FoundFile
   readonly accounts: readonly (AccountRow | SetAsideRow)[]
@@ -262,7 +256,6 @@ export interface HealthSums {
   readonly unequal: number
 }
 
-/** @returns the accounts of each page of a report, and the comparison of its health totals */
 export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: HealthSums } {
   const found: PageAccounts[] = []
   const totals = new Map<string, { total: bigint; subfunctions: bigint; count: number }>()

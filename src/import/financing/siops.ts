@@ -1,7 +1,6 @@
 /**
  * Reads SIOPS: health accounts of states by stage (CSV, one column per account) and indicators of the public API (JSON).
  * In: files. Out: accounts. The API returns an error for a government without approved data, which is missing, not zero.
- *
  * Accounts form a tree in which 3.0.00.00.00.00 includes all accounts below it. All published levels are kept, and none
  * is summed. File names supply what the files lack: the year, the source of funds and the government.
  */
@@ -112,7 +111,6 @@ function parseAccountsName(
   return { year, categories: ['Despesa', `Fonte ${source}`, `Subfunção ${subfunction}`] }
 }
 
-/** @param onRead receives the number of rows and the header */
 export async function* readStateAccounts(
   session: Session,
   found: FoundFile,
