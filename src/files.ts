@@ -125,10 +125,7 @@ export function syncPath(path: string): void {
   }
 }
 
-/**
- * Removes temporary files and locks that ended processes left in a folder.
- * @param isTarget returns true for our files; temporaries of other files are not touched
- */
+/** Removes temporary files and locks that ended processes left. @param isTarget returns true for our files */
 export function removeStaleFiles(folder: string, isTarget: (name: string) => boolean): void {
   let names: string[]
   try {

@@ -281,12 +281,7 @@ export class SettingsError extends Error {
   }
 }
 
-/**
- * @param env environment variables; those of this process by default
- * @param machine machine from which defaults are computed; this machine by default
- * @returns all parsed settings, with absolute paths
- * @throws SettingsError for the first invalid setting
- */
+/** @returns all parsed settings, with absolute paths @throws SettingsError for the first invalid setting */
 export function readSettings(env: Environment = process.env, machine: Machine = thisMachine()): Settings {
   const texts = new Map<string, string>()
   const context: Context = { machine, text: (name) => texts.get(name) ?? '' }

@@ -122,10 +122,7 @@ export const gatheredOf = (statement: Sql): GatheredPart[] =>
           : [],
   )
 
-/**
- * Inlines an integer of the plan, such as a year, a scale or a page. Statements without parameters need not be prepared.
- * @throws TypeError for anything but a safe integer
- */
+/** Inlines an integer of the plan, such as a year. Statements without parameters need not be prepared. @throws TypeError */
 export function whole(value: number): Sql {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not a whole number: ${value}`)
   return { parts: [{ kind: 'text', text: value < 0 ? `(${value})` : String(value) }] }

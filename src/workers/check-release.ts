@@ -1,7 +1,4 @@
-/**
- * Checks a release in a child process (release-check.ts) before the server opens it, with limits on time and output.
- * In: releases folder and release id. Out: nothing, or ReleaseRefused with the problem that the child reported.
- */
+/** Checks a release in a child process (release-check.ts) with limits on time and output, before the server opens it. */
 import { spawn } from 'node:child_process'
 import { ReleaseRefused } from '../release/verify.ts'
 import { workerEntry } from './entry.ts'

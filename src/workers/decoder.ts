@@ -1,7 +1,4 @@
-/**
- * Worker process that reads files of admissions or production, one at a time. In: a file per job. Out: its aggregated rows.
- * It exits when its parent disconnects.
- */
+/** Worker process that reads files of admissions or production, one per job, and returns their aggregated rows. */
 import { type DecodeJob, decode } from '../import/aggregated/decoders.ts'
 
 process.on('disconnect', () => process.exit())

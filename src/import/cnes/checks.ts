@@ -47,10 +47,7 @@ async function readTotals(session: Session, sql: string): Promise<number[]> {
   return Object.values(row ?? {}).map(Number)
 }
 
-/**
- * Checks that staged rows, rejected ones included, have the count and the sums of the published cells, and that records lose none.
- * @param before result of publishedTotals()
- */
+/** Checks that staged rows, with rejected ones, equal the published count and sums. @param before result of publishedTotals() */
 export async function checkFact(
   session: Session,
   input: PeriodScope,
@@ -124,10 +121,7 @@ const FACT_COUNTS: Readonly<Record<FactName, Readonly<Record<string, string>>>> 
   },
 }
 
-/**
- * Counts the loaded rows and the unusual ones for the manifest.
- * @param facilitiesFile path of the month's written facilities file
- */
+/** Counts loaded and unusual rows for the manifest. @param facilitiesFile path of the month's written facilities */
 export async function countPeriod(
   session: Session,
   { period, family, facts }: PeriodInput,
@@ -157,10 +151,7 @@ const ODD_COUNTS =
 export const oddCounts = (counts: Readonly<Record<string, number>>): Record<string, number> =>
   Object.fromEntries(Object.entries(counts).filter(([name, count]) => count > 0 && ODD_COUNTS.test(name)))
 
-/**
- * Counts blank cells in state files where DATASUS publishes 0 or 1.
- * A blank IND_SUS counts as not for SUS, a blank VINC_SUS as unknown.
- */
+/** Counts blank flags in state files. A blank IND_SUS counts as not for SUS, a blank VINC_SUS as unknown. */
 async function countBlankFlags(
   session: Session,
   { period, facts }: PeriodInput,

@@ -207,10 +207,7 @@ export async function writeCatalogs(session: Session, staging: string): Promise<
   return outputs
 }
 
-/**
- * Writes code_names_provenance: the source cell of each name in the rows of a month. Built-in names have no source.
- * The key is the list, the code (several columns are joined by a colon) and the attribute.
- */
+/** Writes code_names_provenance, the source cell of each name of a month. Built-in names have no source. */
 export function writeCodeNames(session: Session, staging: string, period: number): Promise<DatasetOutput> {
   const selects = CATALOGS.flatMap(({ dataset, key, values }) =>
     values.map(

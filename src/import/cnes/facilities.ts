@@ -51,10 +51,7 @@ export const CONTEXT = [
   'legal_nature_code',
 ] as const
 
-/**
- * Makes link with one row per published row: its file and row number, the attributes for facts, and the reason if it is rejected.
- * @returns names of the ENUM types to drop after the table
- */
+/** Makes link, one row per published row, with the reason of rejected rows. @returns ENUM types to drop after the table */
 export async function makeLinks(session: Session, input: PeriodInput): Promise<string[]> {
   const lineage = FACILITY_LINEAGE[input.family]
   const rule = (attribute: string): string => ruleOf(lineage, attribute, 'holds_cpf')

@@ -24,10 +24,7 @@ function firstRows(table: string, lineage: readonly Lineage[]): string {
    ) ORDER BY cnes_code, source_file, source_row`
 }
 
-/**
- * Makes cad (names and addresses by facility) and its source rows, cad_first and names_first.
- * @returns false if there is no source of names, and then no table is made
- */
+/** Makes cad and its source rows, cad_first and names_first. @returns false if there is no source of names */
 export async function stageFacilityNames(
   session: Session,
   cadger: readonly OpenedState[],

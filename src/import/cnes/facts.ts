@@ -51,9 +51,8 @@ const CATALOG_KEY: Readonly<Record<string, readonly string[]>> = {
 }
 
 /**
- * Makes code_<fact> (parsed codes of each distinct cell, with a rank) and key_<fact> (names of each rank).
- * Rows are sorted by the integer rank, because sorting by text is slower.
- * @returns names of the ENUM types to drop after the tables
+ * Makes code_<fact> (parsed codes of each distinct cell) and key_<fact> (names of each rank). Integer ranks sort faster than
+ * texts. @returns ENUM types to drop after the tables
  */
 export async function makeCodes(session: Session, input: PeriodInput, fact: FactName): Promise<string[]> {
   const codes = codesOf(fact, FACT_LINEAGE[fact][input.family])
@@ -88,10 +87,7 @@ function linkedRows(input: PeriodInput, fact: FactName, join: 'LEFT' | 'INNER'):
        ${join} JOIN (SELECT unit_code, cnes_code, cnes_number FROM link WHERE reason IS NULL) AS link ON link.${linked} = ${ruleOf(lineage, linked)}`
 }
 
-/**
- * Makes fact_<fact> and flags_<fact>. A row of fact_<fact> has the file and row number of a published row, its facility,
- * rank of codes, measures, and the reason if it is rejected. Published cells stay in st_<fact>.
- */
+/** Makes fact_<fact> and flags_<fact>. Each published row gets its facility, code rank, measures and reason if it is rejected. */
 export async function makeFact(session: Session, input: PeriodInput, fact: FactName): Promise<void> {
   const lineage = FACT_LINEAGE[fact][input.family]
   const file = fileOf(input, fact)

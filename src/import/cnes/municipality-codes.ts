@@ -97,10 +97,7 @@ const STATE_CODES = STATES.map(({ ibge_code }) => `'${ibge_code}'`).join(', ')
 const stateIn = (text: string): string =>
   `CASE WHEN left(${text}, 2) IN (${STATE_CODES}) THEN left(${text}, 2) END`
 
-/**
- * SQL of a row's state as two digits, without use of its municipality code. The row comes from st_fac, aliased s.
- * @param managing SQL of the managing state, in the national base @param unit SQL of the unit code, in the national base
- */
+/** SQL of the state of an st_fac row (alias s) as two digits, derived without its municipality code. */
 export const stateOfRow = (family: Family, managing: string, unit: string): string =>
   family === 'base'
     ? `CASE WHEN length(${managing}) = 2 AND ${stateIn(managing)} IS NOT NULL THEN ${managing} ELSE ${stateIn(unit)} END`

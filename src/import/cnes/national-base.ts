@@ -132,11 +132,7 @@ async function readTables(
   return { snapshots, headers, facilityColumns, files: tableFiles, unread }
 }
 
-/**
- * Makes the views st_fac and st_<fact> and the catalogs from the tables of a month, and records the rejected rows.
- * @returns file name by view, without the prefix st_
- * @throws ImportError
- */
+/** Makes the views st_fac and st_<fact> and the catalogs. @returns file name by view, without st_ @throws ImportError */
 export async function stageBaseMonth(
   session: Session,
   period: number,

@@ -105,10 +105,7 @@ export const rawColumn = ({ column, rule }: Lineage, flag: string | null = null)
 export const published = (lineage: readonly Lineage[]): Lineage[] =>
   lineage.filter(({ column }, index) => lineage.findIndex((other) => other.column === column) === index)
 
-/**
- * Converts columns with few distinct texts to ENUMs, so that sorts move less data.
- * @returns names of the types, which must be dropped after the table
- */
+/** Converts columns with few distinct texts to ENUMs, so that sorts move less data. @returns types to drop after the table */
 export async function enumerate(
   session: Session,
   table: string,

@@ -1,7 +1,4 @@
-/**
- * Lists the states that a month's state files cover, by table, and the row count of each file.
- * file-contents.ts examines the content of the rows.
- */
+/** Lists the states that a month's state files cover, by table, and the row count of each file. */
 import type { FactName } from '../../model/cnes/lineage.ts'
 import type { Table } from '../../model/required-tables.ts'
 import type { Coverage } from '../../release/manifest.ts'

@@ -100,10 +100,7 @@ export function recogniseStateFile(
   return cadger === null ? null : { group: 'CADGER', uf: cadger[1]?.toUpperCase() ?? null, period: null }
 }
 
-/**
- * @param fileName published name, which states the group, state and month
- * @throws ImportError if a column is missing or a row belongs to another state or month
- */
+/** @throws ImportError if a column is missing or a row belongs to another state or month than the name states */
 export async function openStateFile(fileName: string, bytes: Buffer): Promise<StateFile> {
   const named = recogniseStateFile(fileName)
   if (named === null)
@@ -222,10 +219,7 @@ function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   }
 }
 
-/**
- * Opens CADGER as text: separated by `;`, UTF-8 or Windows-1252, one record per line, no quotes.
- * The last line may lack its line break.
- */
+/** Opens CADGER as text: `;` between cells, a record per line, no quotes, UTF-8 or Windows-1252. The last line break is optional. */
 function openCsv(fileName: string, bytes: Buffer): RawTable {
   const lines = decodeText(bytes).split(/\r?\n/)
   const columns = (lines[0] ?? '').split(';')

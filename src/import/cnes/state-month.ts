@@ -48,10 +48,8 @@ export async function stageStateMonth(
 }
 
 /**
- * Adds the facilities that no ST file lists to st_fac, each from one row of its facts. Rows with a known municipality
- * are preferred, then the row with most filled cells, then the first.
- * @param repeated facility columns that the rows of facts repeat
- * @returns number of facilities with contradicting rows
+ * Adds facilities that no ST file lists to st_fac, each from one row of its facts. Rows with a known municipality come first,
+ * then the row with most filled cells. @returns number of facilities with contradicting rows
  */
 async function addRepeatedFacilities(session: Session, repeated: readonly string[]): Promise<number> {
   const columns = repeated.map(quoteName)

@@ -21,10 +21,7 @@ function describeMunicipalities(codes: readonly number[], names: ReadonlyMap<num
   return `${codes.length} ${codes.length === 1 ? 'municipality' : 'municipalities'}: ${shown.join(', ')}${more}`
 }
 
-/**
- * @param listed municipality codes in the list
- * @throws ImportError if the list lacks a municipality that existed before 2013
- */
+/** @throws ImportError if the list lacks a municipality that existed before 2013 */
 export function checkList(file: string, listed: ReadonlySet<number>): void {
   const names = nationalList()
   const missing = [...names.keys()].filter((code) => !listed.has(code) && firstYearOf(code) < LIST_SINCE)
@@ -45,7 +42,6 @@ export interface PopulationSource {
 }
 
 /**
- * @param names municipality names by code, from the release's list
  * @param isPartial true if the operator allows missing municipalities
  * @returns codes of the listed municipalities that the source should have but lacks
  * @throws ImportError if any is missing without permission, or if the list lacks a municipality of the source

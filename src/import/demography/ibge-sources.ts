@@ -1,7 +1,4 @@
-/**
- * Compares the IBGE files of one import: chooses the list of municipalities, ranks sources of the same year, and checks
- * totals. Pure functions.
- */
+/** Chooses among the IBGE files of one import: the list of municipalities, and the source of each year. Checks published totals. */
 import type { Snapshot } from '../../release/manifest.ts'
 import { ImportError } from '../import-error.ts'
 import type { IbgeTable } from './ibge-table.ts'

@@ -78,11 +78,7 @@ export function recogniseMesh(fileName: string, head: Buffer): MeshKind | null {
 
 const isGzip = (bytes: Buffer): boolean => bytes[0] === 0x1f && bytes[1] === 0x8b
 
-/**
- * Reads a GeoJSON or TopoJSON mesh, optionally gzipped.
- * @returns the mesh; `synthetic` is true for demonstration data
- * @throws ImportError for a damaged file, UnknownContent if no property holds municipality codes
- */
+/** @throws ImportError for a damaged file, UnknownContent if no property holds municipality codes */
 export function readMeshJson(file: string, bytes: Buffer): { mesh: Mesh; synthetic: boolean } {
   const value = parseJson(isGzip(bytes) ? gunzipMesh(file, bytes) : bytes, file)
   if (!isRecord(value)) throw new ImportError(file, 'is not whole JSON', REMEDY)
@@ -142,10 +138,7 @@ export function readMeshShapefile(file: string, shapes: Buffer, attributes: Buff
   return buildMesh(file, features)
 }
 
-/**
- * Moves clockwise rings, which are outsides in this format, to the front. Rings of equal size keep this order, which
- * determines the bytes of the release.
- */
+/** Moves clockwise rings, which are outsides, to the front. The order of equal rings determines the bytes of a release. */
 const orderRings = (rings: readonly ShapeRing[]): Position[][] => {
   const isOutside = (ring: ShapeRing): boolean => ring.length >= 4 && twiceSurface(ring) <= 0
   return [...rings.filter(isOutside), ...rings.filter((ring) => !isOutside(ring))].map((ring) =>

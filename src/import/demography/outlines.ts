@@ -26,7 +26,6 @@ const HEAD_BYTES = 65_536
 const LAGOONS: ReadonlySet<number> = new Set([4300001, 4300002])
 
 /**
- * Opens the mesh among the files of an import.
  * @param unknown receives the names of files that look like a mesh but do not contain municipalities
  * @returns the mesh, and the files that do not belong to a mesh
  * @throws ImportError if there are two meshes or a shapefile is incomplete
@@ -122,10 +121,7 @@ export interface StagedOutlines {
   readonly violations: Readonly<Record<string, number>>
 }
 
-/**
- * Makes the tables municipality_outlines_out and outline_arcs_out. Names come from municipalities_out.
- * @param listed municipality codes of the release
- */
+/** Makes the tables municipality_outlines_out and outline_arcs_out. @param listed municipality codes of the release */
 export async function stageOutlines(
   session: Session,
   { mesh }: MeshSource,

@@ -19,10 +19,7 @@ const COLUMNS = ['COD_MUN', 'ANO', 'SEXO', 'IDADE', 'POP'] as const
 const PUBLISHED_SEXES = ['M', 'F'] as const
 const AGES = OPEN_AGE + 1
 const CELLS = PUBLISHED_SEXES.length * AGES
-/**
- * Largest distance in days between the files of one edition. Each edition computes all years anew, and its files are made
- * within days, so files of two editions must not be combined.
- */
+/** Largest distance in days between files of one edition. Editions compute all years anew, so they must not be combined. */
 const EDITION_DAYS = 31
 const REMEDY = 'Fetch the file again'
 
@@ -215,11 +212,7 @@ export interface StagedAges {
   readonly population: number
 }
 
-/**
- * Makes the table population_by_age_in.
- * @param listed municipality codes of the release
- * @param missing municipalities that a file lacks; their population is null
- */
+/** Makes the table population_by_age_in. @param missing municipalities that a file lacks; their population is null */
 export async function stagePopulationByAge(
   session: Session,
   tables: readonly AgeTable[],

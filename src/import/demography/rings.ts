@@ -64,10 +64,7 @@ function measureRing(ring: GridRing): NestedRing {
   return { ring, size: Math.abs(twiceSurface(ring)), west, south, east, north, outerRings: [] }
 }
 
-/**
- * @param rings closed rings of one area, in any order and direction
- * @returns polygons with a clockwise outside and counterclockwise holes, without the rings that have no surface
- */
+/** @returns polygons with a clockwise outside and counterclockwise holes, without rings that have no surface */
 export function nestRings(rings: readonly GridRing[]): GridRing[][] {
   const nested = rings
     .map(measureRing)

@@ -132,10 +132,7 @@ export function readSidraValues(file: string, value: readonly unknown[]): IbgeTa
   return table.finish('sidra-values', (labels.V ?? '').includes(SYNTHETIC_MARK))
 }
 
-/**
- * Reads the aggregates API. A row number is the position of the series, counted through all variables and results.
- * Totals of Brazil and the states are kept for checks. Other levels are skipped.
- */
+/** Reads the aggregates API. A row number counts the series of all variables. Totals of Brazil and states are kept for checks. */
 export function readAggregates(file: string, value: readonly unknown[]): IbgeTable {
   const table = new TableBuilder(file)
   let row = 0

@@ -92,11 +92,7 @@ interface ReadKind {
   readonly file: string
 }
 
-/**
- * Makes the tables territory_in (one row per municipality), health_regions_in and health_macroregions_in.
- * @param municipalities seven-digit municipality codes of the release
- * @throws ImportError with file and row
- */
+/** Makes territory_in (one row per municipality), health_regions_in and health_macroregions_in. @throws ImportError with the row */
 export async function stageTerritory(
   session: Session,
   { edition, files }: TerritoryFiles,

@@ -1,7 +1,4 @@
-/**
- * Stages the accounts that the source readers yield in DuckDB, one row each. Out: the table financing_accounts.
- * tables.ts sums the accounts.
- */
+/** Stages accounts in the DuckDB table financing_accounts, one row each. tables.ts sums them. */
 import { createHash } from 'node:crypto'
 import type { FinancingSource, Stage } from '../../model/financing/code-lists.ts'
 import { createSetAside, noteAside, type SetAsideRow } from '../rejected-rows.ts'

@@ -19,10 +19,7 @@ const GROUPED_TWICE = /^(-?)(\d{1,3}(?:\.\d{3}){2,})$/
 /** Scientific notation, which spreadsheets use for very large and very small numbers. */
 const SCIENTIFIC = /^(-?)(\d+)(?:\.(\d+))?[eE]([+-]?\d{1,2})$/
 
-/**
- * @param text published cell
- * @returns hundredths, that is cents of an amount, or null for an empty cell or one that is not a number
- */
+/** @returns hundredths, that is cents of an amount, or null for an empty cell or one that is not a number */
 export function readHundredths(text: string): bigint | null {
   let cell = text.replaceAll(/R\$|%|\s|\u00a0/g, '')
   if (/^\(.+\)$/.test(cell)) cell = `-${cell.slice(1, -1)}`
@@ -48,10 +45,7 @@ export function readHundredths(text: string): bigint | null {
 const FIRST_DAY = Date.UTC(1899, 11, 30)
 const DAY_MS = 86_400_000
 
-/**
- * @returns YYYYMM of a date such as 21/12/2020, 2/12/2020, 21/10/22, 2024-12-05 00:00:00.000000 or 45925 (a spreadsheet date),
- *   or null for any other text
- */
+/** @returns YYYYMM of 21/12/2020, 2/12/2020, 21/10/22, 2024-12-05 00:00:00.000000 or 45925 (spreadsheet date), else null */
 export function readMonth(text: string): number | null {
   const cell = text.trim()
   const slashed = /^\d{1,2}\/(\d{1,2})\/(\d{2}|\d{4})(?: .*)?$/.exec(cell)

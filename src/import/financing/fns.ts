@@ -79,10 +79,7 @@ const yearOfName = (name: string): number | null => {
   return years === null ? null : Number(years.at(-1))
 }
 
-/**
- * @param onRead receives the number of rows, the header, and the newest transfer month of each year
- * @throws ImportError if the year is unknown or a column is missing
- */
+/** @throws ImportError if the year is unknown or a column is missing */
 export async function* readFns(
   session: Session,
   found: FoundFile,

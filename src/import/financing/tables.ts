@@ -35,10 +35,7 @@ const PUBLISHED_KEY =
 /** Last month (1 to 12) of the transfers of each year. */
 export type LastMonths = ReadonlyMap<number, number>
 
-/**
- * Joins accounts to governments and rejects accounts of unknown ones. The Federal District's transfers belong to Brasília.
- * @throws ImportError if two files cover the same data of a government
- */
+/** Joins accounts to governments and rejects unknown ones. @throws ImportError if two files cover the same data */
 export async function assignGovernments(
   session: Session,
   snapshots: readonly Snapshot[],
