@@ -4,7 +4,6 @@
  */
 export interface JsonLimits {
   readonly depth: number
-  /** Largest number of objects and arrays. */
   readonly objects: number
   /** Largest number of commas, as a measure of the number of values. */
   readonly values: number

@@ -4,7 +4,6 @@ import { resolve } from 'node:path'
 
 export interface Machine {
   readonly cores: number
-  /** Largest memory of this process: that of the machine or of its container. */
   readonly memoryBytes: number
 }
 
@@ -17,7 +16,6 @@ export interface Context {
 }
 
 export interface Setting<Value> {
-  /** Environment variable. */
   readonly name: string
   /** Default for help texts, and the text to parse without computeDefault. */
   readonly default: string

@@ -22,7 +22,6 @@ export interface Turn<Place> {
 }
 
 export interface TurnOptions {
-  /** Removes the request from the queue when it is aborted. */
   readonly signal?: AbortSignal | undefined
   /** Runs without other heavy work: it waits until none runs, and later heavy work waits for it. */
   readonly isAlone?: boolean
@@ -101,7 +100,6 @@ export function createTurns<Place>(
     const runningMax = lines[weight].size > 1 ? share : places.length
     for (const [owner, line] of lines[weight]) {
       if (line.waiting.length === 0 || line.running >= runningMax) continue
-      // Move the owner to the end of the order.
       lines[weight].delete(owner)
       lines[weight].set(owner, line)
       return line.waiting.shift()

@@ -11,13 +11,11 @@ export type WorkerName = 'report' | 'release-check' | 'report-check' | 'rows' | 
 
 export interface WorkerEntry {
   readonly file: string
-  /** Node.js arguments that precede the module. */
   readonly execArgv: readonly string[]
 }
 
 const runsFromSources = import.meta.url.endsWith('.ts')
 
-/** @returns module of a worker, and the arguments with which Node.js loads it */
 export function workerEntry(name: WorkerName): WorkerEntry {
   return runsFromSources
     ? {
@@ -42,7 +40,6 @@ export class WorkerEnded extends Error {}
 
 const OUTPUT_MAX = 4000
 
-/** Limits of a job. The process is killed when it exceeds one. */
 export interface JobLimits {
   /** Largest resident memory, read twenty times a second (Linux). V8's heap is limited to two thirds of it. */
   readonly memoryBytes: number

@@ -25,7 +25,6 @@ export const equipmentSus = ({ family }: PeriodInput): string => {
 }
 
 interface RecordColumns {
-  /** Attributes that are equal in all rows of a key. */
   readonly codes: readonly string[]
   readonly sums: readonly (readonly [name: string, sql: string])[]
   /** Other values, with the SQL for one row and the aggregate over the rows of a key. */

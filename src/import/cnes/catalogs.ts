@@ -17,7 +17,6 @@ export interface CatalogColumn {
 
 export interface Catalog {
   readonly dataset: DatasetName
-  /** Table of the national base. */
   readonly table: string
   readonly key: readonly CatalogColumn[]
   readonly values: readonly CatalogColumn[]

@@ -60,7 +60,6 @@ export interface FacilityName {
   readonly cnes: string
   readonly name: string
   readonly file: string
-  /** Row number in the table. The header is row 1. */
   readonly row: number
 }
 
@@ -76,7 +75,6 @@ export interface CodeTables {
 export interface TableHeader {
   readonly file: string
   readonly columns: readonly string[]
-  /** Columns that the import uses. */
   readonly read: readonly string[]
 }
 

@@ -22,7 +22,6 @@ import {
 } from './published-rows.ts'
 
 const ADDRESS = ['street', 'number', 'complement', 'district', 'postal_code'] as const
-/** Codes that a catalog names: code column, name column, table of names. */
 const NAMED_CODES = [
   ['deactivation_reason_code', 'deactivation_reason_name', 'now_deactivation_reasons'],
   ['facility_type_code', 'facility_type_name', 'now_facility_types'],

@@ -30,7 +30,6 @@ const codesOf = (fact: FactName, lineage: readonly Lineage[]): Lineage[] =>
     ({ attribute }) => attribute !== 'cnes_code' && datasetOf(fact).key.some((name) => name === attribute),
   )
 
-/** Catalogs that name the codes of a fact's key, and their name columns. */
 const KEY_NAMES: Readonly<Record<FactName, readonly (readonly [string, readonly string[]])[]>> = {
   bed_capacity: [['now_bed_types', ['bed_type_name']]],
   equipment_inventory: [

@@ -47,7 +47,7 @@ interface CnesFiles {
   /** Tables of the national base by month (YYYYMM). */
   readonly base: ReadonlyMap<number, readonly FoundFile[]>
   readonly state: readonly FoundFile[]
-  /** br_municip.cnv. */
+  /** Files named br_municip.cnv. */
   readonly municipalities: readonly FoundFile[]
   readonly tables: readonly FoundFile[]
 }

@@ -21,7 +21,6 @@ export interface PeriodOutput {
 /** Facts with most rows come first, so that the longest work begins first. */
 const FACTS: readonly FactName[] = ['specialized_services', 'equipment_inventory', 'bed_capacity']
 
-/** Order of the checks in the manifest. */
 const ORDER_OF_CHECKS = ['bed_capacity', 'equipment_inventory', 'specialized_services', 'facilities'] as const
 
 export async function buildPeriod(

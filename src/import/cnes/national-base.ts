@@ -25,7 +25,6 @@ export interface BaseTables {
   readonly snapshots: readonly Snapshot[]
   readonly headers: readonly TableHeader[]
   readonly facilityColumns: readonly string[]
-  /** File name by table name. */
   readonly files: ReadonlyMap<string, string>
   /** SQL values of the rejected rows, for an INSERT into set_aside. */
   readonly unread: readonly string[]
@@ -185,7 +184,6 @@ interface PresentTable {
 
 interface Reading {
   readonly texts: ReadonlyMap<FoundFile, Promise<StagedFile>>
-  /** Prevents further reads. Resolves when the current read is finished. */
   stop(): Promise<void>
 }
 

@@ -30,11 +30,9 @@ export interface StateFile {
   /** YYYYMM; null for CADGER, which has no month. */
   readonly period: number | null
   readonly published: readonly string[]
-  /** Columns that read() accepts. */
   readonly columns: readonly string[]
   /** Number of records without the deleted ones. */
   readonly rows: number
-  /** Numbers of the rows with a deletion mark. */
   readonly deleted: readonly number[]
   /** @param columns columns to read; a column that the file lacks reads as '' */
   read(columns: readonly string[]): Iterable<StateRow>
@@ -219,7 +217,7 @@ function openDbfTable(bytes: Buffer, fileName: string): RawTable {
   }
 }
 
-/** Opens CADGER as text: `;` between cells, a record per line, no quotes, UTF-8 or Windows-1252. The last line break is optional. */
+/** Opens CADGER as text: `;` between cells, one record per line, no quotes. The last line break is optional. */
 function openCsv(fileName: string, bytes: Buffer): RawTable {
   const lines = decodeText(bytes).split(/\r?\n/)
   const columns = (lines[0] ?? '').split(';')

@@ -1,4 +1,4 @@
-/** Chooses among the IBGE files of one import: the list of municipalities, and the source of each year. Checks published totals. */
+/** Chooses the list of municipalities and the source of each year among the IBGE files of one import. Checks totals. */
 import type { Snapshot } from '../../release/manifest.ts'
 import { ImportError } from '../import-error.ts'
 import type { IbgeTable } from './ibge-table.ts'

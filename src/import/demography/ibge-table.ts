@@ -37,7 +37,6 @@ export interface IbgeTable {
   readonly population: readonly PopulationRow[]
   /** Cells with a mark in place of a number, and cells of other variables or of a category other than the total. */
   readonly set_aside: readonly SetAsideCell[]
-  /** Published totals, to be compared with the sum of municipalities. */
   readonly totals: readonly {
     readonly level: 'BR' | 'UF'
     readonly code: string

@@ -50,7 +50,6 @@ const AREAS_MAX = 100_000
 /** Largest number of points after a topology's arcs are expanded. Many areas may refer to one arc. */
 const POINTS_MAX = 20_000_000
 const JSON_NAME = /\.(geo|topo)?json(\.gz)?$/i
-/** Companion files of a shapefile, which are not read. */
 const COMPANION = /\.(shx|prj|cpg|sbn|sbx|qpj)$/i
 const NUMBER_TYPES: ReadonlySet<string> = new Set(['N', 'F'])
 export const SYNTHETIC_MEMBER = 'sus_data_demonstration'

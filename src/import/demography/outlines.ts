@@ -113,7 +113,6 @@ async function readShapeSource(
 
 export interface StagedOutlines {
   readonly datasets: readonly ['municipality_outlines', 'outline_arcs']
-  /** Number of areas set aside, by reason. */
   readonly setAside: readonly (readonly [reason: string, rows: number])[]
   /** Number of areas whose code is not in the list. */
   readonly rejected: number

@@ -206,9 +206,7 @@ const isoDay = (day: number): string => String(day).replace(/(\d{4})(\d{2})(\d{2
 const dayOf = (day: number): number => Date.parse(isoDay(day)) / 86_400_000
 
 export interface StagedAges {
-  /** Number of rows of unlisted municipalities, by file. */
   readonly unknown: ReadonlyMap<string, number>
-  /** Sum of the loaded cells. */
   readonly population: number
 }
 

@@ -68,7 +68,6 @@ export function simplifyMesh(areas: readonly MeshArea[], pointsMax = POINTS_MAX)
   }
 }
 
-/** Rounds a ring to the grid and drops consecutive equal points. */
 function gridRing(ring: readonly Position[]): GridRing {
   const points: GridPoint[] = []
   for (const [longitude = 0, latitude = 0] of ring) {

@@ -29,7 +29,6 @@ const ROLES: readonly (readonly [TerritoryRole, RegExp])[] = [
   ['names of regions', /^tb_regsaud\w*\.csv$/i],
   ['names of macro-regions', /^tb_macsaud\w*\.csv$/i],
 ]
-/** File names of the territorial base's tables, in all formats. */
 const BASE_TABLE =
   /^(tb_(uf|terrcid|regsaud|regmetr|regiao|pndr|municip|mis|micibge|macsaud|dsei|divadm|divadmant)|rl_(municip|regsaud)_\w+)(_layout)?\.(csv|txt|dbf|xml)$/i
 const MONTHS = ['jan', 'fev', 'mar', 'abr', 'mai', 'jun', 'jul', 'ago', 'set', 'out', 'nov', 'dez']

@@ -92,7 +92,7 @@ interface ReadKind {
   readonly file: string
 }
 
-/** Makes territory_in (one row per municipality), health_regions_in and health_macroregions_in. @throws ImportError with the row */
+/** Makes territory_in (one row per municipality), health_regions_in and health_macroregions_in. @throws ImportError */
 export async function stageTerritory(
   session: Session,
   { edition, files }: TerritoryFiles,

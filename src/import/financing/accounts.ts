@@ -6,7 +6,6 @@ import type { Session } from '../session.ts'
 
 export const SET_ASIDE = 'financing_set_aside'
 
-/** One published amount or percentage. */
 export interface AccountRow {
   /** Row number in the file. The header is row 1. */
   readonly row: number

@@ -34,7 +34,6 @@ const fold = (name: string): string =>
     .trim()
     .toUpperCase()
 
-/** @param column published name, with or without accents */
 export const isFnsColumn = (column: string): boolean => FNS_COLUMNS.some((name) => name === fold(column))
 
 /** True for a header with the columns of block, municipality and gross value, which no other file combines. */

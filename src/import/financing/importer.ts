@@ -139,7 +139,6 @@ async function buildFinancing(
   }
 }
 
-/** Objects that every source fills. */
 interface Staging extends Pick<BuildContext, 'session' | 'onProgress'> {
   readonly snapshots: Snapshot[]
   readonly headers: HeaderList

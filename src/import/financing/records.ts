@@ -117,7 +117,6 @@ async function openCsv(
   return { columns, records: csvRecords(session, found, isUtf8, separator, columns.length) }
 }
 
-/** @returns the more frequent separator of a line */
 export const separatorOf = (line: string): ',' | ';' =>
   line.split(';').length >= line.split(',').length ? ';' : ','
 

@@ -50,7 +50,6 @@ interface ReportRow {
   readonly cells: Cells
 }
 
-/** A file, or one page of a response. */
 export interface ReadReport {
   readonly found: FoundFile
   readonly columns: readonly string[]
@@ -95,7 +94,6 @@ async function readPage(found: FoundFile): Promise<ReadReport> {
   }
 }
 
-/** The pages of one response in order, or one file. */
 export interface Report {
   readonly pages: readonly ReadReport[]
 }

@@ -23,7 +23,6 @@ const STAGE = 'Categoria'
 const isHeader = (columns: readonly string[]): boolean =>
   columns.includes(STAGE) && columns.includes(STATE) && columns.some((name) => ACCOUNT.test(name))
 
-/** True for workbooks with names of accounts, in two or three columns. */
 const isLegend = (name: string): boolean =>
   /^(Descricao_Contas|Legenda_(Receita|Despesa)).*\.xlsx$/i.test(name)
 const INDICATOR_NAME = /(municipal|estadual)[-_ ](\d{2}|\d{6,7})[-_ ](\d{4})[-_ ](\d{1,2})\.json$/i
