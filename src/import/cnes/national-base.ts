@@ -25,6 +25,7 @@ export interface BaseTables {
   readonly snapshots: readonly Snapshot[]
   readonly headers: readonly TableHeader[]
   readonly facilityColumns: readonly string[]
+  /** File name by table. */
   readonly files: ReadonlyMap<string, string>
   /** SQL values of the rejected rows, for an INSERT into set_aside. */
   readonly unread: readonly string[]

@@ -129,8 +129,8 @@ export async function openStateFile(fileName: string, bytes: Buffer): Promise<St
     rows: table.rows,
     deleted: table.deleted,
     *read(columns) {
-      const refused = columns.find((column) => !allowed.has(column))
-      if (refused !== undefined) throw new TypeError(`${refused} is not read from CNES files`)
+      const forbidden = columns.find((column) => !allowed.has(column))
+      if (forbidden !== undefined) throw new TypeError(`${forbidden} is not read from CNES files`)
       const present = columns.map((column) => table.columns.includes(column))
       for (const { row, cell } of table.records) {
         const values = columns.map((column, index) => {

@@ -101,11 +101,11 @@ export class TableBuilder {
         `has a cell that is neither a number nor a mark (row ${row}, ${column})`,
         'Fetch the file again',
       )
-    const counted = COUNTED_FOR.get(year)
-    if (counted !== undefined && typeof value === 'number')
+    const census = COUNTED_FOR.get(year)
+    if (census !== undefined && typeof value === 'number')
       throw new ImportError(
         this.#file,
-        `has a population of ${year} (row ${row}), a year that IBGE made no estimate of: it is the count of ${counted}`,
+        `has a population of ${year} (row ${row}), a year that IBGE made no estimate of: it is the count of ${census}`,
         'Keep the published name of the file, e.g. POP_TCU_2023_Municipios_POP2022_Malha2023.xls, or leave it out',
       )
     if (typeof value === 'string') this.setAside.push({ row, column, reason: value })

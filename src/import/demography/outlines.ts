@@ -34,7 +34,7 @@ export async function openMesh(
   files: readonly FoundFile[],
   unknown: string[],
 ): Promise<{ mesh: MeshSource | null; rest: readonly FoundFile[] }> {
-  const found: MeshSource[] = []
+  const meshes: MeshSource[] = []
   const rest: FoundFile[] = []
   const stemOf = ({ path }: FoundFile): string => path.replace(/\.[^.]*$/, '').toLowerCase()
   const shapes = files.filter(({ name }) => /\.shp$/i.test(name))
@@ -57,7 +57,7 @@ export async function openMesh(
     else if (kind === 'companion') unknown.push(file.name)
     else
       try {
-        found.push(
+        meshes.push(
           kind === 'json' ? readJsonSource(file, bytes) : await readShapeSource(file, bytes, files, stemOf),
         )
       } catch (error) {
@@ -65,7 +65,7 @@ export async function openMesh(
         unknown.push(file.name)
       }
   }
-  const [mesh = null, other] = found
+  const [mesh = null, other] = meshes
   if (mesh !== null && other !== undefined)
     throw new ImportError(
       other.mesh.file,

@@ -84,11 +84,11 @@ const numberOf = (arc: number): number => (arc < 0 ? -1 - arc : arc)
 /** Twice the surface that an arc contributes to its ring, with only the points of at least the given weight. */
 function arcSurface(arc: readonly WeighedPoint[], threshold: number): number {
   let sum = 0
-  let before: WeighedPoint | null = null
+  let previous: WeighedPoint | null = null
   for (const point of arc) {
     if (point.weight < threshold) continue
-    if (before !== null) sum += before.x * point.y - point.x * before.y
-    before = point
+    if (previous !== null) sum += previous.x * point.y - point.x * previous.y
+    previous = point
   }
   return sum
 }

@@ -87,7 +87,7 @@ interface ReadKind {
   readonly members: ReadonlyMap<number, string>
   readonly regions: ReadonlyMap<string, Region>
   readonly snapshots: readonly Snapshot[]
-  readonly others: number
+  readonly unlistedRows: number
   readonly read: number
   readonly file: string
 }
@@ -135,10 +135,10 @@ export async function stageTerritory(
       health_macroregions: macroregions?.regions.size ?? 0,
       municipalities_without_health_region: missing,
     },
-    setAside: kinds.flatMap(({ file, others, members, kind }) => {
+    setAside: kinds.flatMap(({ file, unlistedRows, members, kind }) => {
       const unknown = municipalities.length - members.size
       return [
-        ...(others === 0 ? [] : [{ file, reason: 'not_a_municipality', rows: others }]),
+        ...(unlistedRows === 0 ? [] : [{ file, reason: 'not_a_municipality', rows: unlistedRows }]),
         ...(unknown === 0 ? [] : [{ file, reason: `municipality_without_${kind.stem}`, rows: unknown }]),
       ]
     }),
@@ -165,14 +165,14 @@ async function readKind(
   for (const code of [...used].sort())
     regions.set(
       code,
-      read.named.get(code) ?? nameTable?.regions.get(code) ?? { name: null, file: null, row: null },
+      read.regionNames.get(code) ?? nameTable?.regions.get(code) ?? { name: null, file: null, row: null },
     )
   return {
     kind,
     members: read.members,
     regions,
     snapshots: [read.snapshot, ...(nameTable === null ? [] : [nameTable.snapshot])],
-    others: read.others,
+    unlistedRows: read.unlistedRows,
     read: read.snapshot.rows,
     file: source.name,
   }
@@ -180,10 +180,10 @@ async function readKind(
 
 interface Membership {
   readonly members: ReadonlyMap<number, string>
-  readonly named: ReadonlyMap<string, Region>
+  readonly regionNames: ReadonlyMap<string, Region>
   readonly snapshot: Snapshot
   /** Number of rows without a listed municipality or with an "unknown" region. */
-  readonly others: number
+  readonly unlistedRows: number
 }
 
 async function readMembership(
@@ -196,7 +196,7 @@ async function readMembership(
   const rows = await readTable(session, file, [MUNICIPALITY, kind.column], 2)
   const codesBySixDigits = new Map(municipalities.map((code) => [Math.floor(code / 10), code]))
   const members = new Map<number, string>()
-  let others = 0
+  let unlistedRows = 0
   for (const { row, cells } of rows) {
     const [municipality = '', region = ''] = cells
     if (!/^\d{6,7}$/.test(municipality) || !/^\d+$/.test(region) || region.length !== kind.digits)
@@ -207,20 +207,25 @@ async function readMembership(
       )
     const code = codesBySixDigits.get(Number(municipality.slice(0, 6)))
     if (code === undefined || isUnknownRegion(region)) {
-      others += 1
+      unlistedRows += 1
       continue
     }
-    const before = members.get(code)
-    if (before !== undefined && before !== region)
+    const previous = members.get(code)
+    if (previous !== undefined && previous !== region)
       throw new ImportError(
         file.name,
-        `puts a municipality into two places, ${before} and ${region} (row ${row})`,
+        `puts a municipality into two places, ${previous} and ${region} (row ${row})`,
         'Fetch the file again',
       )
     checkState(file.name, row, code, region)
     members.set(code, region)
   }
-  return { members, named: new Map(), snapshot: snapshotOf(source, file.bytes, rows.length), others }
+  return {
+    members,
+    regionNames: new Map(),
+    snapshot: snapshotOf(source, file.bytes, rows.length),
+    unlistedRows,
+  }
 }
 
 /** Reads a conversion table. The label of a line is the region's code and name, and its codes are municipalities. */
@@ -233,7 +238,7 @@ async function readConversion(
   const table = readCnv(bytes, name)
   const lineOf = cnvLookup(table)
   const members = new Map<number, string>()
-  const named = new Map<string, Region>()
+  const regionNames = new Map<string, Region>()
   const form = new RegExp(`^(\\d{${kind.digits}}) +(.+)$`)
   for (const code of municipalities) {
     const line = lineOf(String(code).slice(0, 6))
@@ -241,7 +246,8 @@ async function readConversion(
     if (line === null || region === '' || isUnknownRegion(region)) continue
     checkState(name, line.row, code, region)
     members.set(code, region)
-    if (!named.has(region)) named.set(region, { name: cleanText(label), file: name, row: line.row })
+    if (!regionNames.has(region))
+      regionNames.set(region, { name: cleanText(label), file: name, row: line.row })
   }
   if (members.size === 0)
     throw new ImportError(
@@ -249,12 +255,12 @@ async function readConversion(
       `names no place with a code of ${kind.digits} digits`,
       'Import br_regsaud.cnv and br_macsaud.cnv as TabNet publishes them',
     )
-  const others = table.lines.length - members.size
+  const unlistedRows = table.lines.length - members.size
   return {
     members,
-    named,
+    regionNames,
     snapshot: snapshotOf(source, bytes, table.lines.length),
-    others: Math.max(0, others),
+    unlistedRows: Math.max(0, unlistedRows),
   }
 }
 

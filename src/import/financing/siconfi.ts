@@ -255,7 +255,7 @@ export interface HealthSums {
 }
 
 export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: HealthSums } {
-  const found: PageAccounts[] = []
+  const pageAccounts: PageAccounts[] = []
   const totals = new Map<string, { total: bigint; subfunctions: bigint; count: number }>()
   let lastColumnKey = ''
   let isInHealth = false
@@ -286,11 +286,11 @@ export function readAccounts({ pages }: Report): { pages: PageAccounts[]; sums: 
       }
       totals.set(columnKey, sums)
     }
-    found.push({ found: page.found, accounts })
+    pageAccounts.push({ found: page.found, accounts })
   }
   const compared = [...totals.values()].filter(({ count }) => count > 0)
   return {
-    pages: found,
+    pages: pageAccounts,
     sums: {
       compared: compared.length,
       unequal: compared.filter(({ total, subfunctions }) => total !== subfunctions).length,
