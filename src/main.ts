@@ -236,7 +236,7 @@ export async function openService(
   const trust = createTrust(settings)
   const logWatch = watchLog({
     releasesDir: settings.releasesDir,
-    known: trust.verifiers,
+    verifiers: trust.verifiers,
     onProblem: (problem) => logger.error(problem, 'log of releases damaged'),
     onMended: () => logger.info('log of releases whole again'),
   })

@@ -176,6 +176,10 @@ const BANNED: readonly (readonly [word: RegExp, instead: string])[] = [
     'what it is: an answer, a line of a log, an expected value',
   ],
 ]
+/** A comment is a sentence with a subject: these openings begin a fragment. */
+const FRAGMENT = /^\s*(?:\/\/|\/\*\*|\*) +(?:Of|What|Whose|Where|Whoever|Nobody|So long|So often) /
+/** Names that say whose a value is, or that it came from a caller, instead of what it holds. */
+const EMPTY_NAME = /\b(?:const|let|readonly) (?:own|whole|asked|given|told|known|said|beside)\b/
 /** Where a banned word is meant: by path, the words. */
 const MEANT: Readonly<Record<string, readonly RegExp[]>> = {
   // Keys of JSON and codes of HTTP that programs read.
@@ -366,6 +370,23 @@ t.test('names and comments use the words of the glossary', async (t) => {
       })
     if (found.length > 0) t.fail(`${path} has a banned word`, { found })
   }
+})
+
+t.test('comments are sentences, and names say what they hold', async (t) => {
+  const files = ['src', 'tools'].flatMap((folder) =>
+    listFiles(join(root, folder), (path) => /\.(?!tsx?$)\w+$/.test(path)),
+  )
+  t.ok(files.length > 100)
+  const found = files.flatMap((file) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .flatMap((line, index) =>
+        FRAGMENT.test(line) || EMPTY_NAME.test(line)
+          ? [`${slashed(relative(root, file))}:${index + 1} ${line.trim()}`]
+          : [],
+      ),
+  )
+  t.same(found, [])
 })
 
 t.test('no text names a folder of one machine', async (t) => {

@@ -69,7 +69,7 @@ export interface Metric extends Ratio {
   readonly code: string
   readonly label: string
   readonly label_en: string
-  /** What the number says and what it does not; registry metrics have none. */
+  /** A sentence on what the number says and does not say. Registry metrics have none. */
   readonly meaning?: string
   readonly meaning_en?: string
   readonly unit: string

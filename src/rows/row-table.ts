@@ -62,7 +62,7 @@ export interface RowTable {
   page(query: PageQuery): RowPage | null
 }
 
-/** What answers a filter: an index by its number, the key order, or the text index. */
+/** Source that answers a filter: an index by its number, the key order, or the text index. */
 type IndexName = number | 'key' | 'search'
 type Params = readonly (readonly [name: string, text: string])[]
 

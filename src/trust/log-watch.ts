@@ -31,20 +31,20 @@ export interface LogWatch {
 export interface LogWatchOptions {
   readonly releasesDir: string
   /** Keys whose signatures can be checked; without any, signatures are not checked. */
-  readonly known: () => readonly Verifier[]
+  readonly verifiers: () => readonly Verifier[]
   readonly onProblem?: (problem: LogProblem) => void
   /** Called when the last problem is gone. */
   readonly onMended?: () => void
 }
 
-export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOptions): LogWatch {
+export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWatchOptions): LogWatch {
   const folder = logFolder(releasesDir)
   let problems: readonly LogProblem[] = []
   let checkedState = ''
   let hadLog = false
 
   const check = async (proofs: readonly StoredProof[]): Promise<LogProblem[]> => {
-    const keys = known()
+    const keys = verifiers()
     const found: LogProblem[] = []
     const earlier: { name: string; text: string }[] = []
     for (const proof of proofs)
@@ -72,7 +72,7 @@ export function watchLog({ releasesDir, known, onProblem, onMended }: LogWatchOp
   const look = async (): Promise<void> => {
     // Read proofs before the checkpoint: an append writes its proof last.
     const proofs = readProofs(releasesDir)
-    const state = `${await stateOfLog(folder)}\n${known()
+    const state = `${await stateOfLog(folder)}\n${verifiers()
       .map(({ verifierKey }) => verifierKey)
       .join('\n')}\n${proofs.map(({ file, text }) => `${file}\n${text}`).join('')}`
     if (state === checkedState) return

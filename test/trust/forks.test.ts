@@ -52,7 +52,7 @@ const promotionsOf = (releasesDir: string) =>
 /** The log and all proofs are whole, for us and for Tessera. */
 async function requireWhole(t: Test, releasesDir: string, size: number): Promise<void> {
   t.equal(readLog(logFolder(releasesDir), signer)?.checkpoint.size, size)
-  const watch = watchLog({ releasesDir, known: () => [signer.verifier] })
+  const watch = watchLog({ releasesDir, verifiers: () => [signer.verifier] })
   await watch.look()
   watch.close()
   t.same(watch.problems(), [])
@@ -138,7 +138,7 @@ t.test('a proof that was swapped, damaged or cut is found and made again', async
   const problems: LogProblem[] = []
   const watch = watchLog({
     releasesDir,
-    known: () => [signer.verifier],
+    verifiers: () => [signer.verifier],
     onProblem: (problem) => problems.push(problem),
   })
   t.teardown(() => watch.close())
@@ -170,7 +170,7 @@ t.test('a proof that was swapped, damaged or cut is found and made again', async
 t.test('damage of the log is named while a server runs', secondRing, async (t) => {
   const releasesDir = makeFolder('damaged', 4)
   const log = logFolder(releasesDir)
-  const watch = watchLog({ releasesDir, known: () => [signer.verifier] })
+  const watch = watchLog({ releasesDir, verifiers: () => [signer.verifier] })
   t.teardown(() => watch.close())
   await watch.look()
   t.same(watch.problems(), [])
