@@ -36,7 +36,13 @@ t.test('an answer of which nothing is taken ends after that time, not twice of i
 
 t.test('an answer that is taken slowly is sent to its end', async (t) => {
   let taken = 0
+  // The server is done when the kernel has the last bytes, before the client has read them.
+  let finishReading: () => void = () => undefined
+  const hasRead = new Promise<void>((resolve) => {
+    finishReading = resolve
+  })
   const ms = await answer(t, (socket) => {
+    socket.on('end', finishReading)
     socket.on('data', (part: Buffer) => {
       taken += part.length
       // Four pauses, each shorter than the time.
@@ -47,6 +53,7 @@ t.test('an answer that is taken slowly is sent to its end', async (t) => {
     })
     socket.resume()
   })
+  await hasRead
   t.ok(taken > bytes.length, 'head and body')
   t.ok(ms > STALL_MS, `it took ${ms.toFixed(0)} ms`)
 })

@@ -11,7 +11,7 @@ import { openSession, quoteText } from '../../src/import/session.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
+import { forgeRelease, removeContent } from '../fixtures/forged-release.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -63,6 +63,7 @@ t.test(
           fields.findIndex(({ name }) => name === 'procedure_form_code'),
           1,
         )
+      removeContent(manifest)
       delete manifest.datasets.procedure_forms
       manifest.files = manifest.files.filter(({ path }) => !path.startsWith('procedure_forms/'))
     })
@@ -78,6 +79,7 @@ t.test(
     session.close()
     const older = await forgeRelease(releasesDir, sih, () => undefined)
     const analytics = await forgeRelease(releasesDir, result.analytics, (_folder, manifest) => {
+      removeContent(manifest)
       manifest.components.sih = older
     })
     writePointer(releasesDir, analytics)
