@@ -220,7 +220,7 @@ t.test('a month that does not fit the bound is read from its file', async (t) =>
   )
   renameSync(file, `${file}.away`)
   t.teardown(() => renameSync(`${file}.away`, file))
-  await t.rejects(find(codes[0] ?? ''), { code: 'internal' })
+  await t.rejects(find(codes[0] ?? ''), { code: 'release_damaged' })
 })
 
 t.test('errors', async (t) => {
