@@ -151,7 +151,8 @@ export interface Source {
   readonly file: string
   readonly archive?: string | null
   readonly sha256: string
-  readonly row: number
+  /** Null for a record that adds up many rows. */
+  readonly row: number | null
   readonly column: string
   readonly raw_value?: string | null
 }

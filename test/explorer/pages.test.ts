@@ -114,6 +114,8 @@ t.test('a cell leads to its published rows', async (t) => {
 t.test('the records of a flow come with what its number says', async (t) => {
   const { html } = await get('/explorer?m=admissions&by=state&cell=admissions;state:RR')
   t.match(textOf(html), /De onde vem este número.*O que o número diz/)
+  // A record that adds up many published rows names its column, and no row.
+  t.notMatch(textOf(html), /linha ,/)
 })
 
 t.test('a place, a facility, a search, the releases', async (t) => {

@@ -145,7 +145,8 @@ export function SourceOf({ source }: { readonly source: Source }) {
         {source.archive == null ? '' : ` (${source.archive})`}
       </span>{' '}
       <span>
-        {t.line} {source.row}, {t.column} <code>{source.column}</code>
+        {source.row === null ? null : `${t.line} ${source.row}, `}
+        {t.column} <code>{source.column}</code>
       </span>
       {source.raw_value === undefined || source.raw_value === null ? null : (
         <span>
