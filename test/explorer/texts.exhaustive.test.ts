@@ -1,4 +1,4 @@
-/** What the pages say in Portuguese: formulas, units, notes, rules, attributes. None is missed. */
+/** Every formula, unit, note, rule and attribute that the pages show has a Portuguese text. */
 import t from 'tap'
 import type { Catalog, Metric, Note } from '../../src/explorer/api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../../src/explorer/catalog-texts.ts'

@@ -1,4 +1,4 @@
-/** What an answer costs follows the rows that it holds, and long answers leave the thread to others while they are made. */
+/** The cost of an answer follows its number of rows, and long answers leave the thread to others while they are made. */
 import t from 'tap'
 import { createRateLimiter } from '../../src/keys/rate-limit.ts'
 import { openClient } from '../fixtures/client.ts'

@@ -37,7 +37,7 @@ const QUESTION = {
 /** What tools answer, as an agent reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
 type Json = any
-/** What tests use of a client, of either line of the SDK. */
+/** Members of a client that the tests use; both lines of the SDK have them. */
 interface SdkClient {
   listTools(): Promise<{ readonly tools: readonly Json[] }>
   callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<Json>

@@ -1,5 +1,5 @@
 /**
- * What may happen to a log and to the proofs beside releases, by accident or on purpose: each is refused or healed. The second ring
+ * Each accident or attack on a log and on the proofs beside releases is refused or healed. The second ring
  * has Tessera's integrity check read the log after each.
  */
 import { spawnSync } from 'node:child_process'

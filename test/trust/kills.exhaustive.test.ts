@@ -53,7 +53,7 @@ const COMMANDS = [
   ['keys', 'rotate', keyId],
 ] as const
 /** Writes of each command, and the files that are there after it. */
-const whole = COMMANDS.map((args) => {
+const uninterrupted = COMMANDS.map((args) => {
   reset()
   const countFile = join(folder, 'count')
   const { status, stderr } = run(args, { COUNT_TO: countFile })
@@ -65,7 +65,7 @@ t.test('kills at the writes of sign, promote and keys', async (t) => {
   const { draw } = createDraws(1)
   const kills = countOf(15, 0)
   for (let turn = 0; turn < kills; turn += 1) {
-    const command = whole[turn % whole.length]
+    const command = uninterrupted[turn % uninterrupted.length]
     if (command === undefined) return
     const { args, writes } = command
     const at = 1 + draw(writes)

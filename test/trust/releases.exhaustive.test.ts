@@ -112,7 +112,7 @@ t.test('the log is static files that anybody may read', async (t) => {
       'cache-control': 'public, max-age=31536000, immutable',
     })
   }
-  // What a crash between tiles and checkpoint leaves is another one after the next entry.
+  // Tiles that a crash left before the checkpoint differ from those of the next entry.
   writeFileSync(join(logFolder(releasesDir), `tile/0/000.p/${size + 1}`), 'left by a crash')
   for (const path of [
     `0/000.p/${size + 1}`,
