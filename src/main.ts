@@ -17,6 +17,7 @@ import { createResponseCache } from './http/request/response-cache.ts'
 import { warmUp } from './http/warm-up.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
+import { recordLink } from './keys/link-record.ts'
 import { createRateLimiter } from './keys/rate-limit.ts'
 import { createTrust } from './keys/trust.ts'
 import { surviveUncaught } from './last-resort.ts'
@@ -259,6 +260,13 @@ export async function openService(
     explorerKey: settings.explorerKey,
     limiter: sharedLimiter ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret ?? randomBytes(32),
+    recordLink: (link) => {
+      try {
+        recordLink(settings.keysFile, link)
+      } catch (error) {
+        logger.warn({ err: error }, 'a link is not recorded: sus-data prune does not know of its release')
+      }
+    },
     logger,
   })
   await Promise.all([firstRefresh, logWatch.look()])

@@ -24,6 +24,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   promote: () => import('./commands/promote.ts'),
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),
+  prune: () => import('./commands/prune.ts'),
   'published-rows': () => import('./commands/published-rows.ts'),
   sign: () => import('./commands/sign.ts'),
   attest: () => import('./commands/attest.ts'),
@@ -45,6 +46,7 @@ const OPERATOR_ERRORS = new Set([
   'ReportUnreadable',
   'LogError',
   'NoteError',
+  'PruneError',
   'TrinoUnusable',
 ])
 

@@ -74,6 +74,12 @@ export interface ProvenanceRoute extends RouteBase {
   readonly key: KeyDigits
 }
 
+export type RecordLink = (link: {
+  readonly releaseIds: readonly string[]
+  readonly keyId: string
+  readonly expiresMs: number
+}) => void
+
 export interface FileProblems {
   readonly keys: () => string | null
   /** Problems with files of the log and with proofs stored beside releases. */
@@ -105,6 +111,8 @@ export interface HandlerRequest {
   readonly trust: Trust
   readonly fileProblems?: FileProblems
   readonly cursorSecret: Buffer
+  /** Records the releases that a link names, so that pruning keeps them. */
+  readonly recordLink?: RecordLink
   readonly releases: ReleaseSource
   readonly view: ReleaseView | null
 }

@@ -6,11 +6,12 @@
  * files that nobody reads. Changes that the system does not record (a disk that loses bits) stay unnoticed.
  */
 import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, join, resolve, sep } from 'node:path'
 import { AppError, both } from '../errors.ts'
 import { digestFile, sha256Hex } from './digest.ts'
 import { fileState, fileStateSync, NO_FILE, settledState } from './file-state.ts'
 import { type Manifest, manifestText } from './manifest.ts'
+import { wasRemoved } from './promote.ts'
 import { componentManifests, type ReleaseView } from './view.ts'
 
 const SCAN_INTERVAL_MS = 2000
@@ -40,6 +41,8 @@ export interface FileGuard {
   /** Counts how often changed files were read again. Readers compare it, because a file may change back during a read. */
   changes(): number
   damaged(): readonly DamagedFile[]
+  /** Stops watching the files of a release's folder. */
+  forget(folder: string): void
   look(): Promise<void>
   close(): void
 }
@@ -59,6 +62,8 @@ interface Watched {
   readonly sha256: string
   state: string
   damage: string | null
+  /** True when the release was removed on purpose, which is no damage to report. */
+  isRemoved: boolean
   checking: Promise<void> | null
 }
 
@@ -83,7 +88,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
 
   const damaged = (): DamagedFile[] => {
     const found = [...files.values()].flatMap((watched) =>
-      watched.damage === null ? [] : [describe(watched, watched.damage)],
+      watched.damage === null || watched.isRemoved ? [] : [describe(watched, watched.damage)],
     )
     return [...new Map(found.map((damage) => [damage.file, damage])).values()]
   }
@@ -112,6 +117,8 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
     const isNamed = damage === FOLDER_GONE && damaged().some(({ file }) => file === watched.releaseId)
     watched.state = state
     watched.damage = damage
+    watched.isRemoved = damage === FOLDER_GONE && wasRemoved(dirname(watched.folder), watched.releaseId)
+    if (watched.isRemoved) return
     if (damage !== null && before === null && !isNamed) options.onDamaged?.(describe(watched, damage))
     if (damage === null && before !== null) options.onMended?.(watched.file)
   }
@@ -160,6 +167,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
           sha256,
           state: states.get(path) ?? '',
           damage: null,
+          isRemoved: false,
           checking: null,
         })
       }
@@ -176,6 +184,10 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
     stateOf: (path) => files.get(path)?.state ?? null,
     changes: () => changes,
     damaged,
+    forget(folder) {
+      const prefix = join(resolve(folder), sep)
+      for (const path of [...files.keys()]) if (path.startsWith(prefix)) files.delete(path)
+    },
     look,
     close: () => clearInterval(timer),
   }

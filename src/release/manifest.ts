@@ -106,6 +106,11 @@ export type Coverage = z.infer<typeof coverageSchema>
 export const RELEASE_ID =
   /^(demo-)?(cnes|demography|sih|sia|financing|analytics)-[a-z]{2}-\d{6}-[0-9a-f]{64}$/
 
+/** @returns the release ids in a text, such as the address of a link */
+export const releaseIdsIn = (text: string): string[] => [
+  ...new Set(text.match(new RegExp(RELEASE_ID.source.replaceAll(/[$^]/g, ''), 'g')) ?? []),
+]
+
 /** @returns the id that a manifest must have: a prefix from its fields, and the digest of its canonical JSON without the id */
 export function releaseIdOf(manifest: Omit<Manifest, 'release_id'>): string {
   const { area, scope, month, synthetic } = manifest

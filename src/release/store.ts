@@ -13,6 +13,7 @@ import { createFileGuard, type FileGuard } from './guard.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { stateOfFolders } from './missing-files.ts'
 import { lookAtPointer, POINTER } from './pointer.ts'
+import { wasRemoved } from './promote.ts'
 import { verifyRelease } from './verify.ts'
 import { componentId, type ReleaseView } from './view.ts'
 
@@ -67,6 +68,8 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const verifiedStates = new Map<string, string>()
   /** Open views by each id that they can be pinned by. */
   const open = new Map<string, ReleaseView>()
+  /** Analytics releases found in the folder so far. */
+  const seen = new Set<string>()
   let current: ReleaseView | null = null
   let refreshing: Promise<void> | null = null
 
@@ -158,6 +161,18 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const folderIds = async (): Promise<string[]> =>
     (await readdir(releasesDir).catch(() => [])).filter((name) => RELEASE_ID.test(name)).sort()
 
+  /** Closes releases that were removed on purpose. A folder that is gone for another reason is damage. */
+  const forgetRemoved = async (): Promise<void> => {
+    const present = new Set(await folderIds())
+    for (const id of new Set([...manifests.keys(), ...views.keys(), ...problems.keys()])) {
+      if (present.has(id) || !wasRemoved(releasesDir, id)) continue
+      for (const [name, view] of open) if (view.id === id) open.delete(name)
+      for (const map of [manifests, problems, verifiedStates, seen]) map.delete(id)
+      if (views.delete(id)) await options.onClosed?.(id)
+      guard.forget(join(releasesDir, id))
+    }
+  }
+
   let refused: { readonly id: string; readonly at: number; readonly state: string } | null = null
   let pointerProblem: string | null = null
   let scannedAt = 0
@@ -186,6 +201,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
   const refresh = async (isPoll: boolean): Promise<void> => {
     const isScanDue = Date.now() - scannedAt >= REFUSED_SCAN_MS
     if (isScanDue) scannedAt = Date.now()
+    await forgetRemoved()
     if (isScanDue) await recheckRefused()
     const { id, problem } = await lookAtPointer(releasesDir)
     const pointerIssue = id === null && problem === null && current !== null ? 'is missing' : problem
@@ -212,8 +228,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
     })
     return refreshing
   }
-  /** Analytics releases found in the folder so far, and the queue of those to preload. */
-  const seen = new Set<string>()
+  /** Releases to open before they are requested. */
   const preloadQueue: string[] = []
   const openNext = async (): Promise<ReleaseView | null> => {
     const { keepOpen = Number.POSITIVE_INFINITY } = options

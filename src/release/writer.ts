@@ -11,8 +11,8 @@ import { type Manifest, type ManifestFile, manifestText, RELEASE_ID, releaseIdOf
 import { POINTER } from './pointer.ts'
 import { readManifest, TRUST_FILE } from './verify.ts'
 
-/** Staging folders of imports, and temporary files that earlier versions wrote for current.json. */
-const LEFTOVER = /^\.(?:staging|current)-(\d+)[-.]/
+/** Staging folders of imports, releases being removed, and temporary files that earlier versions wrote for current.json. */
+const LEFTOVER = /^\.(?:staging|removed|current)-(\d+)[-.]/
 /** File with one line per promotion. */
 export const PROMOTIONS = 'promotions.log'
 

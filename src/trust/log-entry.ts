@@ -1,4 +1,4 @@
-/** Entries of the log in canonical JSON: one for each release made and each promotion. Values only. */
+/** Entries of the log in canonical JSON: one for each release made, each promotion and each removal. Values only. */
 import { z } from 'zod'
 import { canonicalJson } from '../release/digest.ts'
 import { RELEASE_ID } from '../release/manifest.ts'
@@ -19,10 +19,12 @@ const logEntrySchema = z.discriminatedUnion('kind', [
     /** True when a promotion check failed and was overridden. */
     forced: z.boolean(),
   }),
+  /** A release that nothing needed any more. A later entry `release` says that it came back. */
+  z.strictObject({ ...base, kind: z.literal('removal') }),
 ])
 export type LogEntry = z.infer<typeof logEntrySchema>
 export type NewEntry =
-  | { readonly kind: 'release'; readonly release_id: string }
+  | { readonly kind: 'release' | 'removal'; readonly release_id: string }
   | {
       readonly kind: 'promotion'
       readonly release_id: string

@@ -23,6 +23,8 @@ export interface Recorder {
     readonly previous: string | null
     readonly forced: boolean
   }): void
+  /** Must be called before the releases are removed, so that no release of the log is missing without an entry. */
+  recordRemoval(releaseIds: readonly string[]): void
 }
 
 /** @throws LogError when the log is damaged, lost, or older than a proof beside a release */
@@ -37,14 +39,17 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
   }
   refuseFork(readLog(folder, signer)?.entries ?? [])
   const listMissing = (entries: readonly LogEntry[], ids: readonly string[]): NewEntry[] => {
-    const logged = new Set(entries.filter(({ kind }) => kind === 'release').map((entry) => entry.release_id))
+    const present = presentIn(entries)
     return [...new Set(ids)]
-      .filter((id) => !logged.has(id))
+      .filter((id) => !present.has(id))
       .map((release_id) => ({ kind: 'release', release_id }))
   }
   const writeProofs = (entries: readonly LogEntry[], ids: readonly string[]): void => {
-    for (const [index, { kind, release_id }] of entries.entries()) {
-      if (kind !== 'release' || !ids.includes(release_id)) continue
+    // A release that was removed and came back has two entries; its proof is of the last one.
+    const last = new Map<string, number>()
+    for (const [index, { kind, release_id }] of entries.entries())
+      if (kind === 'release' && ids.includes(release_id)) last.set(release_id, index)
+    for (const [release_id, index] of last) {
       const path = join(releasesDir, release_id, PROOF_FILE)
       // Proofs are reproducible, so a different text is damaged or belongs to another log.
       const proof = proveEntry(entries, index, signer)
@@ -87,5 +92,24 @@ export function createRecorder(releasesDir: string, signer: NoteSigner): Recorde
       })
       writeProofs(log, releaseIds)
     },
+    recordRemoval(releaseIds) {
+      appendToLog(folder, signer, (entries) => {
+        refuseFork(entries)
+        const present = presentIn(entries)
+        // Releases from before the log existed are not in it, and one whose removal was killed has its entry.
+        return releaseIds
+          .filter((id) => present.has(id))
+          .map((release_id) => ({ kind: 'removal' as const, release_id }))
+      })
+    },
   }
+}
+
+/** @returns the releases that the log says are there */
+function presentIn(entries: readonly LogEntry[]): Set<string> {
+  const present = new Set<string>()
+  for (const { kind, release_id } of entries)
+    if (kind === 'release') present.add(release_id)
+    else if (kind === 'removal') present.delete(release_id)
+  return present
 }

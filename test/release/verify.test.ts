@@ -234,7 +234,10 @@ t.test('the release in service stays when the next one is refused; a repaired on
 
 t.test('a line of promotions.log that a full disk tore is passed over', async (t) => {
   const [first, second, third] = ['a', 'b', 'c'].map((digit) => `analytics-br-202605-${digit.repeat(64)}`)
-  const releasesDir = t.testdir({ 'current.json': JSON.stringify({ analytics: second }) })
+  const releasesDir = t.testdir({
+    'current.json': JSON.stringify({ analytics: second }),
+    [third ?? '']: { 'manifest.json': '{}' },
+  })
   const log = join(releasesDir, 'promotions.log')
   const line = `2026-11-24T10:00:00.000Z ${first} ${second}\n`
   const torn = `2026-11-24T11:00:00.000Z ${second} analytics-br-2026`

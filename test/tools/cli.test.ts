@@ -1,12 +1,13 @@
 /** The command line as people call it: the real bin in a process of its own. */
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { sharedCursorSecret } from '../../src/keys/cursor-secret.ts'
 import { openKeyStore } from '../../src/keys/keys.ts'
+import { readLinkedReleases } from '../../src/keys/link-record.ts'
 import { linkSecretOf, openLink, takeToken } from '../../src/keys/links.ts'
 import { COMMANDS } from '../../tools/cli.ts'
 import { commandHelp } from '../../tools/command.ts'
@@ -144,6 +145,16 @@ t.test('keys: create, list, rotate, revoke', async (t) => {
   if (signing === null || taken === null) throw new Error('no link')
   t.equal(taken.accept, 'text/csv')
   t.equal(openLink(taken.link, 'GET', linkSecretOf(signing), store)?.id, id, 'a server takes it')
+  t.notOk(existsSync(join(folder, 'releases', 'keys.json.links')), 'the address names no release')
+  const release = `cnes-br-202605-${'0'.repeat(64)}`
+  mkdirSync(join(folder, 'releases', release))
+  t.equal(run(['keys', 'link', id, '--address', `/v1/releases/${release}`]).status, 0)
+  t.same(
+    [...readLinkedReleases(join(folder, 'releases', 'keys.json')).keys()],
+    [release],
+    'prune keeps what a link names',
+  )
+  rmSync(join(folder, 'releases', release), { recursive: true })
   t.match(run(['keys', 'link', id]), { status: 2, stderr: /needs --address/ })
   t.match(run(['keys', 'link', id, '--address', '/docs']), { status: 1, stderr: /a path of the API/ })
   const rotated = JSON.parse(run(['keys', 'rotate', id, '--overlap-hours', '0', '--json']).stdout)

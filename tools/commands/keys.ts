@@ -1,4 +1,6 @@
 /** `sus-data keys`: creates, lists, revokes and rotates API keys. A key's secret is printed only once, at creation. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { sharedCursorSecret } from '../../src/keys/cursor-secret.ts'
 import {
   createKey,
@@ -9,9 +11,11 @@ import {
   revokeKey,
   rotateKey,
 } from '../../src/keys/keys.ts'
+import { recordLink } from '../../src/keys/link-record.ts'
 import { defaultExpiry, LINK_FORMS, LINK_SCOPES, linkSecretOf, makeLink } from '../../src/keys/links.ts'
 import { createSigningKey, loadNoteSigner, readPublicKey } from '../../src/keys/signing.ts'
 import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
+import { releaseIdsIn } from '../../src/release/manifest.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, type ParsedArgs, textOption, UsageError } from '../command.ts'
 
@@ -179,6 +183,9 @@ function link(file: string, args: ParsedArgs, id: string): ReturnType<Action['ru
   const scope = choose('scope', LINK_SCOPES, 'address')
   const form = choose('form', LINK_FORMS, 'any')
   const path = makeLink({ keyId: id, address, scope, form, expiresMs }, linkSecretOf(secret))
+  const { releasesDir } = readSettings()
+  const releaseIds = releaseIdsIn(address).filter((name) => existsSync(join(releasesDir, name)))
+  if (releaseIds.length > 0) recordLink(file, { releaseIds, keyId: id, expiresMs })
   const url = (textOption(args, 'server') ?? '').replace(/\/$/, '') + path
   const expires_at = new Date(expiresMs).toISOString()
   return {

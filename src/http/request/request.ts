@@ -24,6 +24,7 @@ import {
   type FileProblems,
   type FileResult,
   type JsonResult,
+  type RecordLink,
   type Result,
   releaseMeta,
 } from '../route.ts'
@@ -65,6 +66,7 @@ export interface ApiServices {
   /** Problems with files outside releases; absent when they are not monitored. */
   readonly fileProblems?: FileProblems
   readonly cursorSecret: Buffer
+  readonly recordLink?: RecordLink
   readonly parseJson: (text: string) => unknown
 }
 
@@ -277,6 +279,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     releases: services.releases,
     trust: services.trust,
     ...(services.fileProblems === undefined ? {} : { fileProblems: services.fileProblems }),
+    ...(services.recordLink === undefined ? {} : { recordLink: services.recordLink }),
     key: request.state.key,
     language: context.access.language,
     origin: originOf(headers),

@@ -14,6 +14,7 @@ import {
 } from '../../keys/links.ts'
 import { parseBody } from '../../query/analytics/request.ts'
 import { takes } from '../../query/field-texts.ts'
+import { releaseIdsIn } from '../../release/manifest.ts'
 import type { DataResult, HandlerRequest, Route } from '../route.ts'
 
 const linkSchema = z.strictObject({
@@ -47,7 +48,8 @@ const linkSchema = z.strictObject({
     ),
 })
 
-function answerLink({ body, key, origin, cursorSecret }: HandlerRequest): DataResult {
+async function answerLink(request: HandlerRequest): Promise<DataResult> {
+  const { body, key, origin, cursorSecret, releases, recordLink } = request
   if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
   const { address, scope, form, expires } = parseBody(linkSchema, body)
   const invalidField = (pointer: string, pt: string, error: KeysError): AppError =>
@@ -67,6 +69,11 @@ function answerLink({ body, key, origin, cursorSecret }: HandlerRequest): DataRe
   }
   try {
     const link = makeLink({ keyId: key.id, address, scope, form, expiresMs }, linkSecretOf(cursorSecret))
+    const named = releaseIdsIn(address)
+    const found = await Promise.all(named.map((id) => releases.locate(id)))
+    // Only releases that are here are recorded, so that no client can make the record grow.
+    const releaseIds = named.filter((_id, index) => found[index] !== null)
+    if (releaseIds.length > 0) recordLink?.({ releaseIds, keyId: key.id, expiresMs })
     return {
       data: { link: origin + link, scope, form, expires_at: new Date(expiresMs).toISOString(), key: key.id },
       rows: 1,
