@@ -14,7 +14,6 @@ import { mcpHosts } from './http/mcp.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
 import { loadBoxes } from './http/records/coordinates.ts'
 import { createResponseCache } from './http/request/response-cache.ts'
-import { warmUp } from './http/warm-up.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
 import { recordLink } from './keys/link-record.ts'
@@ -24,7 +23,6 @@ import { surviveUncaught } from './last-resort.ts'
 import { lowerOtherThreads } from './machine.ts'
 import { TRINO_DIALECT } from './query/analytics/dialect/trino.ts'
 import { residentRelations } from './query/analytics/resident-relations.ts'
-import { createLookups } from './query/lists/lookup-batches.ts'
 import { createFileGuard } from './release/guard.ts'
 import { readPointer } from './release/pointer.ts'
 import { createStore, type ReleaseStore } from './release/store.ts'
@@ -120,7 +118,6 @@ export async function openService(
   })
   /** Loads the current release in the background and after a delay, because loading keeps both cores busy for some seconds. */
   let warmTimer: NodeJS.Timeout | undefined
-  let isWarmedUp = false
   let closing: string | null = null
   const loadIntoMemory = async (view: ReleaseView, keep: ReleaseView | null): Promise<void> => {
     if (closing !== null) return
@@ -128,12 +125,6 @@ export async function openService(
       await engine.warm(view, keep)
     } catch (error) {
       return logger.warn({ release_id: view.id, err: error }, 'release not held in memory')
-    }
-    if (closing !== null) return
-    if (!isWarmedUp) {
-      isWarmedUp = true
-      // A release without beds or population rejects the warm-up query. The first clients then warm the process up.
-      await warmUp(local, view).catch(() => undefined)
     }
     logger.info({ release_id: view.id }, 'release held in memory')
   }
@@ -243,8 +234,6 @@ export async function openService(
   })
   const app = await buildApp({
     engine,
-    // As many look-ups as statements may run or wait.
-    lookups: createLookups(engine, { waitingMax: settings.queryConcurrency + settings.queryQueue }),
     releases,
     reports,
     rows,

@@ -174,7 +174,7 @@ export const SETTINGS = {
     computeDefault: (context) =>
       String(Math.floor((memoryBytesOf(context.text('SUS_DUCKDB_MEMORY')) * 9) / 20)),
     unit: 'bytes',
-    help: 'Share of SUS_DUCKDB_MEMORY for tables in memory, which aggregations read, and lookups without a row store; 0 holds none.',
+    help: 'Share of SUS_DUCKDB_MEMORY for tables in memory, which aggregations read; 0 holds none.',
     ...wholeNumber(0, 100_000_000_000),
   }),
   duckdbThreads: setting({

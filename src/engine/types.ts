@@ -31,8 +31,6 @@ export interface RunOptions {
   readonly once?: ReadonlySet<string>
   /** The second release of a statement over two releases. */
   readonly other?: ReleaseView
-  /** Keyed relation that the statement reads. After several such statements it is loaded into memory in the background. */
-  readonly wanted?: ResidentRelation
   /** Receives the engine that aggregated the facts, after the statement ran; only called when there are two engines. */
   readonly onEngine?: (engine: EngineName) => void
 }
@@ -100,8 +98,6 @@ export interface ResidentRelation {
   readonly number: string | null
   /** Months of the relation, newest first. They are loaded one after another while there is room. */
   readonly months?: readonly ResidentMonth[]
-  /** Look-up column, for which the table gets an index. The definition then includes file_row_number. */
-  readonly key?: string
 }
 
 /** A month of a resident relation; its rows carry the month in reference_period. */

@@ -11,7 +11,6 @@ import type { Trust } from '../keys/trust.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
-import type { Lookups } from '../query/lists/lookup-batches.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
 import type { ByteString, RowStore } from '../rows/row-store.ts'
@@ -103,7 +102,6 @@ export interface HandlerRequest {
   /** @returns the client's preferred content type among `types`; the first one if it has no preference or accepts none */
   readonly preferred: (types: readonly string[]) => string
   readonly engine: Engine
-  readonly lookups: Lookups
   readonly reports: ReportPool
   /** Row files of open releases; null sends every request to the engine. */
   readonly rows: RowStore | null

@@ -10,7 +10,6 @@ import t from 'tap'
 import { answerQuery } from '../../src/analytics/query.ts'
 import { createResidentTables } from '../../src/engine/duckdb/resident-tables.ts'
 import type { Engine } from '../../src/engine/types.ts'
-import { warmUp } from '../../src/http/warm-up.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
 import { dimensionOf } from '../../src/model/dimensions.ts'
@@ -167,24 +166,6 @@ t.test('the facts in memory give the same, too', async (t) => {
     if (JSON.stringify(one) !== JSON.stringify(other)) wrong.push(JSON.stringify(question))
   }
   t.same(wrong.slice(0, 5), [])
-})
-
-t.test('a release answers the question of the warm-up', async (t) => {
-  const answers: number[] = []
-  const runInBatches: Engine['runInBatches'] = async function* (...parts) {
-    let count = 0
-    for await (const rows of warm.engine.runInBatches(...parts)) {
-      count += rows.length
-      yield rows
-    }
-    answers.push(count)
-  }
-  await warmUp({ ...warm.engine, runInBatches }, view)
-  t.ok(answers.length > 1)
-  t.ok(
-    answers.every((rows) => rows > 20),
-    'a row for each municipality',
-  )
 })
 
 t.test('months of one relation are found as far as they were loaded', async (t) => {

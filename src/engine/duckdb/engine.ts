@@ -47,8 +47,6 @@ interface OpenRelease {
   /** Tables in memory; null when there are none. */
   resident: ResidentTables | null
   heavyRuns: number
-  /** Number of statements that would use each relation in memory, by relation name. */
-  readonly wanted: Map<string, number>
   users: number
   isLeaving: boolean
 }
@@ -124,7 +122,6 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
         schema: openSchema(release),
         resident: null,
         heavyRuns: 0,
-        wanted: new Map(),
         users: 0,
         isLeaving: false,
       }
@@ -146,7 +143,6 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
     open.resident = null
     // Further use loads the tables again when there is room.
     open.heavyRuns = 0
-    open.wanted.clear()
     await resident?.drop()
   }
   let residentCount = 0
@@ -188,19 +184,12 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
   }
   const loadResident = (release: ReleaseView): Promise<void> =>
     load(release, options.resident?.relations(release) ?? [])
-  /** Loads frequently used relations in the background: the resident relations of a release, and keyed relations. */
+  /** Loads the resident relations of a frequently used release in the background. */
   const countRun = (release: ReleaseView, runOptions: RunOptions): void => {
+    if (runOptions.weight === undefined) return
     const open = findOrOpen(release)
-    if (runOptions.weight !== undefined) {
-      open.heavyRuns += 1
-      if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release).catch(() => undefined)
-    }
-    const { wanted } = runOptions
-    if (wanted !== undefined) {
-      const runs = (open.wanted.get(wanted.name) ?? 0) + 1
-      open.wanted.set(wanted.name, runs)
-      if (runs === RUNS_BEFORE_LOADING) load(release, [wanted]).catch(() => undefined)
-    }
+    open.heavyRuns += 1
+    if (open.heavyRuns === RUNS_BEFORE_LOADING) loadResident(release).catch(() => undefined)
   }
   /** Counts a statement as user of its schemas, which are dropped only when no statement waits or runs on them. */
   const withSchemas = async <Value>(

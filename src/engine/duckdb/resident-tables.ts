@@ -7,8 +7,7 @@
  * the tables in memory: 41 MB instead of 326 MB for a national month, equally fast. It compresses a database only while no
  * statement reads it. Each table therefore has its own database and becomes visible when complete.
  *
- * A relation that exceeds the limit or fails to load is skipped, because responses do not depend on it. A keyed relation has an
- * index for record look-ups without a row store. They take a tenth of the processor time of reading the file.
+ * A relation that exceeds the limit or fails to load is skipped, because responses do not depend on it.
  */
 import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
 
@@ -19,7 +18,6 @@ export interface PrintedRelation {
   readonly select: string
   readonly codes: readonly string[]
   readonly number: string | null
-  readonly key?: string
   /** Months of the relation, newest first; `select` covers all of them. */
   readonly months?: readonly { readonly period: number; readonly rows: number; readonly select: string }[]
 }
@@ -54,8 +52,6 @@ const GROUP_ROWS = 122_880
 const SMALL_ROWS = 2048
 const SMALL_BYTES = 24_576
 const FEW_ROWS = 16_384
-/** Rows of the sample that shows whether a column's texts differ from row to row. */
-const SAMPLE_ROWS = 10_000
 
 /** @param widths bytes per value of each column @returns memory of a table in bytes, rather too much than too little */
 export function estimateBytes(rows: number, widths: readonly number[]): number {
@@ -103,7 +99,7 @@ export function createResidentTables(
 
   const measureTables = async (): Promise<number> => {
     const [row] = await fetchRows(
-      "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag IN ('IN_MEMORY_TABLE', 'ART_INDEX')",
+      "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'",
     )
     return Number(row?.[0] ?? 0)
   }
@@ -128,54 +124,8 @@ export function createResidentTables(
       }
     }
   }
-  /**
-   * Loads a table of complete rows with an index. The table is wide and its compression is unpredictable, so row groups are loaded
-   * and compressed one at a time. Loading gives up when the table outgrows the limit.
-   */
-  const loadKeyed = async (
-    database: string,
-    { rows, select }: PrintedRelation,
-    key: string,
-  ): Promise<LoadedTable | null> => {
-    const before = await measureTables()
-    const table = `${database}.records`
-    const columns = 'SELECT * EXCLUDE (file_row_number)'
-    await loader.run(`CREATE TABLE ${table} (${await declareColumns(`${columns} FROM (${select})`)})`)
-    const measureGrowth = async (): Promise<number> => Math.max(0, (await measureTables()) - before)
-    const isTooLarge = async (): Promise<boolean> => {
-      const bytes = await measureGrowth()
-      return heldBytes + bytes > bytesMax || before + bytes > totalBytesMax
-    }
-    for (let first = 0; first < rows; first += GROUP_ROWS) {
-      if (isStopped) return null
-      await loader.run(
-        `INSERT INTO ${table} ${columns} FROM (${select}) WHERE file_row_number BETWEEN ${first} AND ${first + GROUP_ROWS - 1}`,
-      )
-      await loader.run(`CHECKPOINT ${database}`)
-      if (await isTooLarge()) return null
-    }
-    await loader.run(`CREATE INDEX record_key ON ${table} (${quote(key)})`)
-    return { table, months: new Set(), bytes: await measureGrowth() }
-  }
-  /**
-   * Declares columns. Texts that differ from row to row stay uncompressed, because decompression took nearly all of a look-up's
-   * time.
-   */
-  const declareColumns = async (records: string): Promise<string> => {
-    const described = await fetchRows(`DESCRIBE ${records}`)
-    const counts = described.map(([column]) => `count(DISTINCT ${quote(String(column))}) * 2 > count(*)`)
-    const [isMostlyDistinct = []] = await fetchRows(
-      `SELECT ${counts.join(', ')} FROM (${records} LIMIT ${SAMPLE_ROWS})`,
-    )
-    return described
-      .map(([column, type], index) => {
-        const isPlain = type === 'VARCHAR' && isMostlyDistinct[index] === true
-        return `${quote(String(column))} ${type}${isPlain ? ' USING COMPRESSION uncompressed' : ''}`
-      })
-      .join(', ')
-  }
   /** Loads months one after another, compressing each, until there is no room. */
-  const loadNarrow = async (
+  const loadMonths = async (
     database: string,
     { rows, select, codes, number, months }: PrintedRelation,
   ): Promise<LoadedTable | null> => {
@@ -286,13 +236,7 @@ export function createResidentTables(
           // Relations that did not fit earlier are tried again.
           if (tables.has(relation.name)) continue
           try {
-            await loadOne(relation.name, (database) =>
-              runUnchanged(() =>
-                relation.key === undefined
-                  ? loadNarrow(database, relation)
-                  : loadKeyed(database, relation, relation.key),
-              ),
-            )
+            await loadOne(relation.name, (database) => runUnchanged(() => loadMonths(database, relation)))
           } catch {
             // Memory is short or a file is damaged. The statement that reads the file reports it.
           }

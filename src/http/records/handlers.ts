@@ -6,7 +6,6 @@ import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Cursor } from '../../query/lists/cursor.ts'
 import { type PeriodChoice, planList, planRecord } from '../../query/lists/list.ts'
-import type { Lookups } from '../../query/lists/lookup-batches.ts'
 import { describeProvenance, planProvenance, type TracedDataset } from '../../query/provenance/provenance.ts'
 import { storedPeriods } from '../../release/view.ts'
 import type { ListFormat } from '../request/formats.ts'
@@ -23,6 +22,7 @@ import type {
   ScopedRoute,
 } from '../route.ts'
 import { findBoxes, loadBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
+import { findRecords } from './find-records.ts'
 import { FACILITY_FIELDS } from './include-facility.ts'
 import {
   isIncomplete,
@@ -54,10 +54,6 @@ export interface RunRequest extends HandlerRequest {
   readonly format: ListFormat
 }
 
-interface KindRequest extends EngineRequest {
-  readonly lookups: Lookups
-}
-
 /** @returns the answer of a list or record from row files; null when they lack it or the route is of another kind */
 export function fromRowFiles(route: Route, request: RowRequest): JsonResult | null {
   if (request.rows === null) return null
@@ -69,16 +65,15 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
 
 export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
   if (route.kind === 'custom') return route.handle(request)
-  const { query: params, view, cursor, cursorSecret, rows, engine, lookups, language, signal } = request
+  const { query: params, view, cursor, cursorSecret, rows, engine, language, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  const kindRequest: KindRequest = {
+  const kindRequest: EngineRequest = {
     params,
     view,
     cursor,
     cursorSecret,
     rows,
     engine,
-    lookups,
     language,
     signal,
   }
@@ -106,7 +101,7 @@ const notFound = (): AppError => new AppError('not_found')
 
 async function answerAll(
   route: AllRoute,
-  { engine, view, params, signal }: KindRequest,
+  { engine, view, params, signal }: EngineRequest,
 ): Promise<DataResult> {
   if (!hasDataset(view, route.dataset.name as DatasetName)) return { data: [], rows: 0 }
   const rows = await engine.run(
@@ -174,17 +169,15 @@ const facilityIn = ({ dataset }: RecordRoute | ProvenanceRoute, { cnes_code }: P
   cnes_code === undefined || tableOf(dataset.name as DatasetName) === null ? [] : [cnes_code]
 
 /** @returns states that determine the newest month: the facility's state, otherwise those of the release */
-async function statesOfAnswer(
-  codes: readonly string[],
-  { view, rows, lookups, signal }: KindRequest,
-): Promise<States> {
+async function statesOfAnswer(codes: readonly string[], request: EngineRequest): Promise<States> {
+  const { view, rows } = request
   if (!isIncomplete(view)) return statesOfList({}, null, view)
   const states =
     statesFromRows(codes, view, rows) ??
     statesOfFacilities(
       hasDataset(view, 'facilities')
         ? await Promise.all(
-            codes.map((cnes_code) => lookups.find(view, 'facilities', { cnes_code }, 'all', signal)),
+            codes.map((cnes_code) => findRecords(request, 'facilities', { cnes_code }, 'all')),
           )
         : [],
     )
@@ -195,8 +188,8 @@ async function statesOfAnswer(
 const stateCodeOf = (text: string): string =>
   String(STATES.find(({ uf }) => uf === text.toUpperCase())?.ibge_code ?? text)
 
-async function answerRecord(route: RecordRoute, request: KindRequest): Promise<DataResult | JsonResult> {
-  const { engine, lookups, view, params, signal } = request
+async function answerRecord(route: RecordRoute, request: EngineRequest): Promise<DataResult | JsonResult> {
+  const { engine, view, params, signal } = request
   const boxes = route.marksCoordinates === true ? await loadBoxes(view, engine, signal) : null
   // The row files may have lacked only the boxes, which are loaded now.
   const fromRows = recordFromRows(route, request)
@@ -208,7 +201,7 @@ async function answerRecord(route: RecordRoute, request: KindRequest): Promise<D
   if (!hasDataset(view, dataset)) throw notFound()
   let row: Row | undefined
   for (const key of keys) {
-    row ??= (await lookups.find(view, dataset, key, period, signal))[0]
+    row ??= (await findRecords(request, dataset, key, period))[0]
     if (row !== undefined) break
   }
   if (row === undefined) throw notFound()
@@ -217,8 +210,8 @@ async function answerRecord(route: RecordRoute, request: KindRequest): Promise<D
 }
 
 /** Answers with one facility's records and their totals; 404 when the registry does not contain the facility. */
-async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<DataResult> {
-  const { lookups, view, rows: store, params, signal } = request
+async function answerScoped(route: ScopedRoute, request: EngineRequest): Promise<DataResult> {
+  const { view, rows: store, params } = request
   const dataset = route.dataset.name as DatasetName
   const cnes = params.cnes_code ?? ''
   if (!/^\d{7}$/.test(cnes) || !hasDataset(view, 'facilities')) throw notFound()
@@ -229,7 +222,7 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
     typeof period === 'number' && storedPeriods(view, 'facilities').includes(period) ? period : newestPeriod
   const recordsOfFacility = async (name: DatasetName, recordPeriod: PeriodChoice): Promise<readonly Row[]> =>
     store?.find(view, name, recordPeriod)?.recordsOf(cnes) ??
-    (await lookups.find(view, name, { cnes_code: cnes }, recordPeriod, signal))
+    (await findRecords(request, name, { cnes_code: cnes }, recordPeriod))
   let [facility] = await recordsOfFacility('facilities', facilityPeriod)
   // If a table was never collected in the facility's state, its month comes from another state. The registry of that month may lack the
   // facility.
@@ -258,7 +251,7 @@ async function answerScoped(route: ScopedRoute, request: KindRequest): Promise<D
   }
 }
 
-async function answerProvenance(route: ProvenanceRoute, request: KindRequest): Promise<DataResult> {
+async function answerProvenance(route: ProvenanceRoute, request: EngineRequest): Promise<DataResult> {
   const { engine, view, params, signal } = request
   const dataset = route.dataset.name as TracedDataset
   const key = keyOf(route, params)

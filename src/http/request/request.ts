@@ -12,7 +12,6 @@ import type { Engine, ReleaseSource } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import type { Trust } from '../../keys/trust.ts'
 import { type Cursor, decodeCursor } from '../../query/lists/cursor.ts'
-import type { Lookups } from '../../query/lists/lookup-batches.ts'
 import { componentId, type ReleaseView } from '../../release/view.ts'
 import type { ReportPool } from '../../report/pool.ts'
 import type { RowStore } from '../../rows/row-store.ts'
@@ -57,7 +56,6 @@ export interface ApiRequest {
 
 export interface ApiServices {
   readonly engine: Engine
-  readonly lookups: Lookups
   readonly releases: ReleaseSource
   readonly reports: ReportPool
   readonly rows: RowStore | null
@@ -273,7 +271,6 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     view,
     body,
     engine: engineOfRequest(services.engine, request.state),
-    lookups: services.lookups,
     reports: services.reports,
     rows: services.rows,
     releases: services.releases,

@@ -5,6 +5,7 @@ import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { YEAR } from '../../query/text-schemas.ts'
+import { findRecords } from '../records/find-records.ts'
 import { expandMunicipalityCode } from '../records/handlers.ts'
 import type { Route } from '../route.ts'
 
@@ -50,12 +51,12 @@ export const DEMOGRAPHY: readonly Route[] = [
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
     handle: async (request) => {
-      const { parameters, query, lookups, view, rows: store } = request
+      const { parameters, query, view, rows: store, engine, signal } = request
       const text = parameters.municipalityCode ?? ''
       if (!MUNICIPALITY.safeParse(text).success || view === null) throw new AppError('not_found')
       const recordsOf = async (code: string) =>
         store?.find(view, 'population', null)?.recordsOf(code) ??
-        (await lookups.find(view, 'population', { municipality_code: code }, null, request.signal))
+        (await findRecords({ engine, view, signal }, 'population', { municipality_code: code }, null))
       let rows: readonly Row[] = []
       for (const code of text.length === 7 ? [text] : expandMunicipalityCode(text)) {
         if (rows.length === 0) rows = await recordsOf(code)

@@ -2,10 +2,9 @@
  * Plans the statements of lists and records. In: a dataset, valid filters and a position. Out: SQL over one period's partition, or over all
  * of them, in key order. A page reads one row more than its limit, so that the caller knows whether it is the last. Pure.
  */
-import type { ResidentRelation } from '../../engine/types.ts'
 import type { Dataset } from '../../model/datasets.ts'
 import type { FieldName } from '../../model/fields.ts'
-import { EMPTY, ident, join, resident, type Sql, type SqlValue, sql, table } from '../../sql.ts'
+import { EMPTY, ident, join, type Sql, type SqlValue, sql, table } from '../../sql.ts'
 import { filterConditions, whereClause } from './filters.ts'
 import { orderTerms, type SortTerm } from './order.ts'
 import { type Place, placeConditions } from './places.ts'
@@ -113,50 +112,16 @@ const shownColumns = (question: ListQuestion, extraFields: readonly FieldName[])
   )
 }
 
+/** Selects every field of the records with a key, or with the beginning of a key, in key order. */
 export function planRecord(
   dataset: Dataset,
   key: Readonly<Record<string, SqlValue>>,
   period: PeriodChoice,
 ): Sql {
   const conditions = Object.entries(key).map(([column, value]) => sql`${ident(column)} = ${value}`)
-  return selectRecords(dataset, conditions, period)
+  const fields = [...dataset.fields, ...(dataset.detail ?? [])]
+  return sql`SELECT ${columns(fields)} FROM ${source({ dataset, period })}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
-
-/**
- * Selects every field of the records that meet the conditions, in key order.
- * @param fileConditions conditions implied by `conditions`; they are applied only when a file is read
- */
-export function selectRecords(
-  dataset: Dataset,
-  conditions: readonly Sql[],
-  period: PeriodChoice,
-  fileConditions: readonly Sql[] = [],
-): Sql {
-  const isMonth = dataset.periodic && typeof period === 'number'
-  const from = isMonth ? recordsOf(dataset, period, fileConditions) : source({ dataset, period })
-  const where = whereClause(isMonth ? conditions : [...conditions, ...fileConditions])
-  return sql`SELECT ${columns(fieldsOfRecord(dataset))} FROM ${from}${where} ORDER BY ${columns(orderOf({ dataset, period }))}`
-}
-
-const fieldsOfRecord = (dataset: Dataset): FieldName[] => [...dataset.fields, ...(dataset.detail ?? [])]
-
-const recordsOf = (dataset: Dataset, period: number, conditions: readonly Sql[]): Sql =>
-  resident(
-    `records ${dataset.name} ${period}`,
-    sql`${recordsDefinition(dataset, period)}${whereClause(conditions)}`,
-  )
-const recordsDefinition = (dataset: Dataset, period: number): Sql =>
-  sql`SELECT ${columns([...new Set([...dataset.key, ...fieldsOfRecord(dataset)])])}, file_row_number FROM ${table(dataset.name, period)}`
-
-/** The records of a month as a relation that an engine may hold in memory. @param rows number of rows in the month */
-export const keyedRecords = (dataset: Dataset, period: number, rows: number): ResidentRelation => ({
-  name: `records ${dataset.name} ${period}`,
-  rows,
-  definition: recordsDefinition(dataset, period),
-  codes: [],
-  number: null,
-  key: dataset.key[0] ?? '',
-})
 
 /** Writes out (a, b, c) > (x, y, z). The condition on the first column alone lets DuckDB skip whole row groups. */
 function afterKey(order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {
