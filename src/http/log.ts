@@ -73,27 +73,25 @@ export interface AccessLine {
   readonly ms: number
 }
 
-/**
- * @returns a function that writes an access line at pino's level and to its stream. The line is concatenated here: every value is one of
- * our ids or patterns, or was checked for its characters, so nothing needs escaping. Only the request id, which the client may choose,
- * could contain a secret. Measured: saves a tenth of the CPU of a record request (wrk, 32 connections).
- */
+/** @returns a function that logs a finished request at level info, without searching its members for headers: it has none */
 export function createAccessLog(logger: Logger): (line: AccessLine) => void {
-  const stream = (logger as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
-  const quote = (value: string | null): string => (value === null ? 'null' : `"${value}"`)
-  let lines = ''
-  const write = (): void => {
-    stream?.write(lines)
-    lines = ''
-  }
-  return ({ id, trace, method, route, status, key, releaseId, rows, engine = null, ms }) => {
-    if (!logger.isLevelEnabled('info')) return
-    if (lines === '') setImmediate(write)
-    const traceMembers =
-      trace === null ? '' : `,"trace_id":"${trace.trace_id}","parent_id":"${trace.parent_id}"`
-    const engineMember = engine === null ? '' : `,"engine":"${engine}"`
-    lines += `{"level":"info"${isoTime()},"request_id":"${redactSecrets(id)}"${traceMembers},"method":"${method}","route":${quote(route)},"status":${status},"key":${quote(key)},"release_id":${quote(releaseId)},"rows":${rows}${engineMember},"ms":${ms.toFixed(1)},"msg":"request"}\n`
-  }
+  const accessLogger = logger.child({}, { redact: [] })
+  return ({ id, trace, method, route, status, key, releaseId, rows, engine = null, ms }) =>
+    accessLogger.info(
+      {
+        request_id: id,
+        ...trace,
+        method,
+        route,
+        status,
+        key,
+        release_id: releaseId,
+        rows,
+        ...(engine === null ? {} : { engine }),
+        ms: Math.round(ms * 10) / 10,
+      },
+      'request',
+    )
 }
 
 const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/

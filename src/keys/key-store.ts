@@ -24,10 +24,9 @@ export interface Key {
 export interface KeyStore {
   /**
    * @param secret ASCII characters
-   * @param connection of the request; a key already seen on it is compared as text, which costs less than hashing
    * @returns the active key with this text; null when it is unknown, revoked or expired
    */
-  authenticate(secret: string, connection?: object): Key | null
+  authenticate(secret: string): Key | null
   /** @returns the key with this id, unless it is revoked or expired; used by links, whose signature covers the id */
   find(id: string): Key | null
   /** @returns the current problem with the file, or null; without secrets and folder names */
@@ -50,13 +49,6 @@ interface Entry {
   readonly hash: Buffer
   readonly revoked: boolean
   readonly expiresMs: number
-}
-
-interface SeenKey {
-  readonly text: Buffer
-  readonly entry: Entry
-  /** Entries of the file at that time; a reload makes this outdated. */
-  readonly entries: ReadonlyMap<string, Entry>
 }
 
 /** Hash for unknown ids, so that they take as long as known ones. */
@@ -92,7 +84,6 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   timer.unref()
   const lastUsed = options.notesUse === true ? trackLastUsed(file, now) : null
 
-  const seen = new WeakMap<object, SeenKey>()
   /** @returns the entry with this text, or null, in a time that does not depend on the text */
   const findByText = (secret: string): Entry | null => {
     const hash = hashKeyText(secret)
@@ -100,20 +91,6 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
     const isEqual = timingSafeEqual(hash, entry?.hash ?? NO_HASH)
     return entry === undefined || !isEqual ? null : entry
   }
-  const findByConnection = (secret: string, connection: object): Entry | null => {
-    const text = Buffer.from(secret, 'latin1')
-    const seenKey = seen.get(connection)
-    if (
-      seenKey?.entries === entries &&
-      seenKey.text.length === text.length &&
-      timingSafeEqual(seenKey.text, text)
-    )
-      return seenKey.entry
-    const entry = findByText(secret)
-    if (entry !== null) seen.set(connection, { text, entry, entries })
-    return entry
-  }
-
   const activeKey = (entry: Entry | null): Key | null => {
     if (entry === null || entry.revoked || entry.expiresMs <= now()) return null
     lastUsed?.note(entry.key.id)
@@ -121,8 +98,7 @@ export function openKeyStore(file: string, options: KeyStoreOptions = {}): KeySt
   }
 
   return {
-    authenticate: (secret, connection) =>
-      activeKey(connection === undefined ? findByText(secret) : findByConnection(secret, connection)),
+    authenticate: (secret) => activeKey(findByText(secret)),
     find: (id) => activeKey(entries.get(id) ?? null),
     // /ready is public, so hide the server's folders.
     problem: () => (problem === '' ? null : problem.replaceAll(file, basename(file))),

@@ -72,14 +72,13 @@ export interface Admission {
 }
 
 /**
- * Authenticates the key and charges the request to its rate. A connection's previous key is compared first, because that is cheaper than
- * hashing.
+ * Authenticates the key and charges the request to its rate.
  * @param link link that the request used. Its own permission counts; a key sent beside it is ignored.
  * @returns a promise only when rates are shared with other instances
  * @throws AppError 'unauthorized', 'rate_limited'
  */
 export function admit(
-  { headers, method, socket: connection }: Pick<IncomingMessage, 'headers' | 'method' | 'socket'>,
+  { headers, method }: Pick<IncomingMessage, 'headers' | 'method'>,
   cost: number,
   state: RequestState,
   { keys, limiter, linkSecret }: Admission,
@@ -91,7 +90,7 @@ export function admit(
       ? openLink(link, method, linkSecret, keys)
       : secret === null
         ? null
-        : keys.authenticate(secret, connection)
+        : keys.authenticate(secret)
   state.isLinked = link !== undefined
   if (key === null) {
     const hasCredentials = link !== undefined || (headers.authorization ?? '') !== ''
