@@ -26,7 +26,8 @@ import { describeApi } from './http/openapi/document.ts'
 import { admit, checkHead, UNKNOWN_EXPECTATION } from './http/request/authorise.ts'
 import { matchesTag } from './http/request/etag.ts'
 import { abortSignalOf, type Done, mountRoute, type Output } from './http/request/mount.ts'
-import { describeProblem, languageOf, toAppError } from './http/request/problem.ts'
+import { answerProblem, languageOf, toAppError } from './http/request/problem.ts'
+import { createRefusalPace } from './http/request/refusal-pace.ts'
 import type { ApiServices } from './http/request/request.ts'
 import { stateOf } from './http/request/state.ts'
 import { methodOf } from './http/route.ts'
@@ -175,6 +176,7 @@ export async function buildApp(services: AppServices): Promise<FastifyInstance> 
     return parsed
   }
 
+  const refusalDelayOf = createRefusalPace()
   const logAccess = services.logger === null ? null : createAccessLog(services.logger)
   // CORS is the only source of extra headers on successful answers. On errors, Fastify may add some.
   const mayHaveExtraHeaders = services.corsOrigins.length > 0
@@ -263,18 +265,12 @@ export async function buildApp(services: AppServices): Promise<FastifyInstance> 
         { request_id: request.id, code: error.code, err: error.cause ?? error },
         'failed',
       )
-    const problem = describeProblem(error, request.id, languageOf(request.headers['accept-language']))
     const state = stateOf(request)
     state.tag = null
-    send(request, reply, {
-      status: problem.status,
-      headers: { ...problem.headers, 'cache-control': 'no-store' },
-      body: {
-        kind: 'content',
-        type: 'application/problem+json; charset=utf-8',
-        content: JSON.stringify(problem.body),
-      },
-    })
+    const answer = answerProblem(error, request.id, languageOf(request.headers['accept-language']))
+    const delayMs = error.code === 'overloaded' && !isClosing ? refusalDelayOf(state.key?.id ?? '') : 0
+    if (delayMs === 0) send(request, reply, answer)
+    else setTimeout(() => send(request, reply, answer), delayMs)
   }
   app.setErrorHandler((error, request, reply) => {
     // Fastify checks the content type of QUERY requests before it checks whether the route exists.

@@ -2,6 +2,7 @@
 import accepts from 'accepts'
 import type { FastifyError } from 'fastify'
 import { AppError, type AppErrorOptions, both, ERRORS, type ErrorCode, type Language } from '../../errors.ts'
+import type { ApiResponse } from '../connection/send.ts'
 
 export type { Language } from '../../errors.ts'
 
@@ -70,6 +71,20 @@ export function describeProblem(error: AppError, requestId: string, language: La
       request_id: requestId,
       errors: error.errors.map((item) => ({ ...item, message: item.message[language] })),
       ...error.extra,
+    },
+  }
+}
+
+/** @returns the answer to a failed request */
+export function answerProblem(error: AppError, requestId: string, language: Language): ApiResponse {
+  const { status, headers, body } = describeProblem(error, requestId, language)
+  return {
+    status,
+    headers: { ...headers, 'cache-control': 'no-store' },
+    body: {
+      kind: 'content',
+      type: 'application/problem+json; charset=utf-8',
+      content: JSON.stringify(body),
     },
   }
 }

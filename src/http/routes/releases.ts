@@ -5,7 +5,7 @@ import { Readable } from 'node:stream'
 import { z } from 'zod'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
-import { AppError } from '../../errors.ts'
+import { AppError, both } from '../../errors.ts'
 import type { Key } from '../../keys/keys.ts'
 import type { Trust } from '../../keys/trust.ts'
 import { capabilitiesOfTable } from '../../model/table-capabilities.ts'
@@ -71,6 +71,22 @@ function readableBy(key: Key | null, manifest: Manifest): Manifest {
   }
 }
 
+/**
+ * @param ofRelease true for a component that a release names, which must be here
+ * @throws AppError 'not_found' when the folder has no such release, 'release_damaged' when it has one that is refused
+ */
+async function locate(releases: HandlerRequest['releases'], id: string, ofRelease = false): Promise<Located> {
+  const located = await releases.locate(id)
+  if (located !== null) return located
+  if (!ofRelease && !releases.problems().some(({ release_id }) => release_id === id))
+    throw new AppError('not_found')
+  throw new AppError('release_damaged', {
+    detail: both(`A versão ${id} não passou na verificação.`, `The release ${id} failed its verification.`),
+    headers: { 'Retry-After': '5' },
+  })
+}
+type Located = NonNullable<Awaited<ReturnType<HandlerRequest['releases']['locate']>>>
+
 interface FoundFile {
   readonly path: string
   readonly bytes: number
@@ -82,9 +98,7 @@ interface FoundFile {
 
 /** Finds a file that the manifest lists, the manifest itself, or a signed file. Any other path is 404. */
 async function findFile({ parameters, releases, trust }: HandlerRequest): Promise<FoundFile> {
-  const release = await releases.locate(parameters.release_id ?? '')
-  if (release === null) throw new AppError('not_found')
-  const { folder, manifest } = release
+  const { folder, manifest } = await locate(releases, parameters.release_id ?? '')
   const name = parameters.path ?? ''
   const path = resolve(folder, name)
   // Send the verified manifest, whatever has become of its file.
@@ -214,16 +228,13 @@ function readPart({ handle, state }: VerifiedFile, start: number, end: number): 
   })
 }
 
-/** @returns manifests of a release and its components, reduced to tables that the key may read @throws AppError 'not_found' */
+/** @returns manifests of a release and its components, reduced to tables that the key may read @throws AppError as `locate` */
 async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promise<Manifest[]> {
-  const release = await releases.locate(parameters.release_id ?? '')
-  if (release === null) throw new AppError('not_found')
+  const release = await locate(releases, parameters.release_id ?? '')
   const components = await Promise.all(
-    Object.values(release.manifest.components).map((id) => releases.locate(id)),
+    Object.values(release.manifest.components).map((id) => locate(releases, id, true)),
   )
-  return [release.manifest, ...components.flatMap((component) => component?.manifest ?? [])].map((manifest) =>
-    readableBy(key, manifest),
-  )
+  return [release, ...components].map(({ manifest }) => readableBy(key, manifest))
 }
 
 const fileAddress = (origin: string, releaseId: string, path: string): string =>
@@ -269,8 +280,7 @@ export const RELEASES: readonly Route[] = [
     response: 'ReleaseDetailResponse',
     pathSchemas: PATHS,
     handle: async ({ parameters, releases, trust }) => {
-      const release = await releases.locate(parameters.release_id ?? '')
-      if (release === null) throw new AppError('not_found')
+      const release = await locate(releases, parameters.release_id ?? '')
       return {
         data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue,
         meta: {
