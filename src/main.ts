@@ -239,6 +239,7 @@ export async function openService(
     rows,
     trust,
     fileProblems: { keys: keys.problem, log: logWatch.problems },
+    log: logWatch,
     keys,
     cache,
     metrics,

@@ -14,7 +14,7 @@ import type { FieldName } from '../model/fields.ts'
 import type { ReleaseView } from '../release/view.ts'
 import type { ReportPool } from '../report/pool.ts'
 import type { ByteString, RowStore } from '../rows/row-store.ts'
-import type { LogProblem } from '../trust/log-watch.ts'
+import type { LogProblem, LogWatch } from '../trust/log-watch.ts'
 
 export const VERSION = '0.1.0'
 
@@ -108,6 +108,8 @@ export interface HandlerRequest {
   /** Keys whose signatures this server trusts. */
   readonly trust: Trust
   readonly fileProblems?: FileProblems
+  /** The log of releases. */
+  readonly log: Pick<LogWatch, 'read'>
   readonly cursorSecret: Buffer
   /** Records the releases that a link names, so that pruning keeps them. */
   readonly recordLink?: RecordLink

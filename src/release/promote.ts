@@ -85,3 +85,10 @@ export async function previousRelease(releasesDir: string): Promise<string | nul
   }
   return null
 }
+
+/** @returns the number of the first line of promotions.log that is no promotion; null when all are, or without the file */
+export async function findDamagedPromotion(releasesDir: string): Promise<number | null> {
+  const text = await readFile(join(releasesDir, PROMOTIONS), 'utf8').catch(() => '')
+  const at = text.split('\n').findIndex((line) => line !== '' && !PROMOTION.test(line))
+  return at < 0 ? null : at + 1
+}

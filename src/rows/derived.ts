@@ -117,8 +117,12 @@ export function indexText(id: string, files: readonly RowEntry[]): string {
 
 /** @returns the entries of an index file, or why it is rejected */
 export async function readIndex(releasesDir: string, id: string): Promise<RowEntry[] | string> {
-  const text = await readFile(join(rowFolder(releasesDir, id), INDEX), 'utf8').catch(() => null)
-  if (text === null) return NO_INDEX
+  const folder = rowFolder(releasesDir, id)
+  const text = await readFile(join(folder, INDEX), 'utf8').catch(() => null)
+  if (text === null)
+    return (await readdir(folder).catch(() => [])).length === 0
+      ? NO_INDEX
+      : 'the index of its row files is missing'
   try {
     const { digest, ...body } = indexSchema.parse(JSON.parse(text))
     if (digest !== digestJson(body)) return 'the index of its row files does not have its digest'

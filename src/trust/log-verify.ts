@@ -32,6 +32,8 @@ export interface LogVerdict {
   /** Signatures of the checkpoint other than the log's. */
   readonly cosignatures: readonly Cosignature[]
   readonly findings: readonly string[]
+  /** True when entries and tiles follow from the checkpoint, whatever earlier checkpoints say. */
+  readonly isWhole: boolean
 }
 
 /** Limits the findings; more of one kind add nothing. */
@@ -64,6 +66,7 @@ export async function verifyLog(
       )
     findings.push(...(await checkTiles(read, leaves)))
   }
+  const isWhole = findings.length === 0 && entries.length === checkpoint.size
   const decoded = entries.map(decodeEntry)
   findings.push(...checkEntries(decoded))
   const cosignatures = readCosignatures(note.toString(), verifiers, witnesses)
@@ -82,6 +85,7 @@ export async function verifyLog(
     agreed,
     cosignatures,
     findings: findings.slice(0, FINDINGS_MAX),
+    isWhole,
   }
 }
 

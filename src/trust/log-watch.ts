@@ -1,19 +1,29 @@
 /**
- * Checks the log and the proofs beside releases while a server runs, and reports current problems. In: the folder of releases
- * and the keys that may have signed them. Problems do not stop the server, because no response except those about the log
- * depends on it. The states of the files are compared every three seconds; the log is read in full only after a change.
+ * Checks the log, promotions.log, and the proofs, signatures and attestations beside releases while a server runs. In: the folder
+ * of releases and the keys that may have signed them. Out: current problems, and the bytes of log files as verified. Problems do
+ * not stop the server, because no response except those about the log depends on it. The states of the files are compared every
+ * three seconds; the log is read in full only after a change.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sha256Hex } from '../release/digest.ts'
 import { fileState } from '../release/file-state.ts'
+import { damagedError } from '../release/guard.ts'
+import { findDamagedPromotion } from '../release/promote.ts'
+import { ReleaseRefused } from '../release/verify.ts'
+import { PROMOTIONS } from '../release/writer.ts'
 import { parseCheckpoint } from './checkpoint.ts'
 import { CHECKPOINT, logFolder, readCheckpoint } from './log.ts'
 import { checkStoredProof, readProofs, type StoredProof } from './log-proofs.ts'
 import { verifyLog } from './log-verify.ts'
+import { HASH_BYTES } from './merkle.ts'
 import { NoteError, readNote, type Verifier } from './note.ts'
-import { bundlesOf, hashTilePathsOf, pathOf } from './tiles.ts'
+import { checkBeside, readNotes, type StoredNote } from './release-notes.ts'
+import { bundlesOf, decodeBundle, hashTilePathsOf, isTileOf, pathOf } from './tiles.ts'
 
 const CHECK_INTERVAL_MS = 3000
+/** Largest number of reads of a log file while the log grows. */
+const READS_MAX = 3
 
 export interface LogProblem {
   /** Path below the folder of releases. */
@@ -23,6 +33,12 @@ export interface LogProblem {
 
 export interface LogWatch {
   problems(): readonly LogProblem[]
+  /**
+   * @param path below the log
+   * @returns the bytes of a file of the log, verified against its checkpoint; null when the log has no such file
+   * @throws AppError 'release_damaged' when the log is damaged
+   */
+  read(path: string): Promise<Buffer | null>
   /** Checks now, as the timer does every three seconds. */
   look(): Promise<void>
   close(): void
@@ -37,12 +53,31 @@ export interface LogWatchOptions {
   readonly onMended?: () => void
 }
 
+/** Files of a log that follow from its checkpoint, with their digests by path. */
+interface VerifiedLog {
+  readonly size: number
+  readonly digests: ReadonlyMap<string, string>
+}
+
 export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWatchOptions): LogWatch {
   const folder = logFolder(releasesDir)
   let problems: readonly LogProblem[] = []
   let checkedState = ''
   let hadLog = false
+  let verified: VerifiedLog | null = null
+  const readLogFile = (path: string): Promise<Buffer | null> => readFile(join(folder, path)).catch(() => null)
 
+  const checkNotes = (notes: readonly StoredNote[]): LogProblem[] =>
+    notes.flatMap(({ releaseId, name, text }) => {
+      try {
+        checkBeside(releaseId, name, text, verifiers())
+        return []
+      } catch (error) {
+        if (!(error instanceof ReleaseRefused)) throw error
+        const file = `${releaseId}/${name}`
+        return [{ file, reason: error.message.slice(file.length + 2) }]
+      }
+    })
   const check = async (proofs: readonly StoredProof[]): Promise<LogProblem[]> => {
     const keys = verifiers()
     const found: LogProblem[] = []
@@ -58,11 +93,18 @@ export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWat
       }
     const hasCheckpoint = readCheckpoint(folder) !== null
     hadLog ||= hasCheckpoint || earlier.length > 0
+    verified = null
     if (!hasCheckpoint)
       return hadLog ? [...found, { file: `log/${CHECKPOINT}`, reason: 'is missing' }] : found
-    const read = (path: string): Promise<Buffer | null> => readFile(join(folder, path)).catch(() => null)
+    const digests = new Map<string, string>()
+    const read = async (path: string): Promise<Buffer | null> => {
+      const bytes = await readLogFile(path)
+      if (bytes !== null) digests.set(path, sha256Hex(bytes))
+      return bytes
+    }
     try {
-      const { findings } = await verifyLog(read, keys, keys.length === 0 ? [] : earlier)
+      const { findings, isWhole, size } = await verifyLog(read, keys, keys.length === 0 ? [] : earlier)
+      if (isWhole) verified = { size, digests }
       return [...found, ...findings.map((reason) => ({ file: 'log', reason }))]
     } catch (error) {
       if (!(error instanceof NoteError)) throw error
@@ -72,11 +114,18 @@ export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWat
   const look = async (): Promise<void> => {
     // Read proofs before the checkpoint: an append writes its proof last.
     const proofs = readProofs(releasesDir)
-    const state = `${await stateOfLog(folder)}\n${verifiers()
-      .map(({ verifierKey }) => verifierKey)
-      .join('\n')}\n${proofs.map(({ file, text }) => `${file}\n${text}`).join('')}`
+    const notes = readNotes(releasesDir)
+    const state = JSON.stringify([
+      await stateOfLog(folder),
+      await fileState(join(releasesDir, PROMOTIONS)),
+      verifiers().map(({ verifierKey }) => verifierKey),
+      proofs,
+      notes,
+    ])
     if (state === checkedState) return
-    const found = await check(proofs)
+    const found = [...(await check(proofs)), ...checkNotes(notes)]
+    const damagedLine = await findDamagedPromotion(releasesDir)
+    if (damagedLine !== null) found.push({ file: PROMOTIONS, reason: `line ${damagedLine} is no promotion` })
     checkedState = state
     const names = new Set(problems.map(({ file, reason }) => `${file} ${reason}`))
     for (const problem of found) if (!names.has(`${problem.file} ${problem.reason}`)) onProblem?.(problem)
@@ -98,8 +147,36 @@ export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWat
   }
   const timer = setInterval(() => void lookOnce().catch(report), CHECK_INTERVAL_MS)
   timer.unref()
+  /** @returns whether the log as verified has these bytes */
+  const isVerified = async (path: string, bytes: Buffer): Promise<boolean> => {
+    if (verified === null) return false
+    const digest = verified.digests.get(path)
+    if (digest !== undefined) return digest === sha256Hex(bytes)
+    // A partial tile of an earlier checkpoint is the beginning of the present one.
+    const [start, width] = path.split('.p/')
+    const present = [...verified.digests.keys()].find((key) => key === start || key.startsWith(`${start}.p/`))
+    const containing = present === undefined ? null : await readLogFile(present)
+    if (present === undefined || containing === null || !(await isVerified(present, containing))) return false
+    const count = path.startsWith('tile/entries/') ? decodeBundle(bytes)?.length : bytes.length / HASH_BYTES
+    return count === Number(width) && containing.subarray(0, bytes.length).equals(bytes)
+  }
+  const read = async (path: string): Promise<Buffer | null> => {
+    for (let attempt = 0; attempt < READS_MAX; attempt += 1) {
+      const bytes = await readLogFile(path)
+      if (bytes !== null && (await isVerified(path, bytes))) return bytes
+      await lookOnce().catch(report)
+      const isOfLog =
+        path === CHECKPOINT ? hadLog : verified === null ? hadLog : isTileOf(path, verified.size)
+      if (!isOfLog) return null
+      // Partial tiles of earlier checkpoints need not be kept.
+      if (bytes === null && verified?.digests.has(path) === false) return null
+    }
+    const problem = problems.find(({ file }) => file.startsWith('log'))
+    throw damagedError(problem ?? { file: `log/${path}`, reason: 'does not follow from the checkpoint' })
+  }
   return {
     problems: () => problems,
+    read,
     look: () => lookOnce().catch(report),
     close: () => clearInterval(timer),
   }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { replaceFile } from '../files.ts'
 import { canonicalJson } from '../release/digest.ts'
+import { RELEASE_ID } from '../release/manifest.ts'
 import { ReleaseRefused, TRUST_FILE } from '../release/verify.ts'
 import { checkProof, parseProof } from './checkpoint.ts'
 import { decodeEntry } from './log-entry.ts'
@@ -175,6 +176,35 @@ function parseLogPlace(id: string, text: string): { origin: string; index: numbe
   } catch {
     return null
   }
+}
+
+/** A signed file beside a release's manifest. */
+export interface StoredNote {
+  readonly releaseId: string
+  /** Name in the release's folder. */
+  readonly name: string
+  readonly text: string
+}
+
+/** @returns the signatures and attestations beside all releases of a folder */
+export function readNotes(releasesDir: string): StoredNote[] {
+  const namesIn = (folder: string): string[] => {
+    try {
+      return readdirSync(join(releasesDir, folder)).sort()
+    } catch {
+      return []
+    }
+  }
+  return namesIn('')
+    .filter((name) => RELEASE_ID.test(name))
+    .flatMap((releaseId) =>
+      [SIGNATURE_FILE, ...namesIn(join(releaseId, ATTESTATIONS)).map((name) => `${ATTESTATIONS}/${name}`)]
+        .filter((name) => TRUST_FILE.test(name))
+        .flatMap((name) => {
+          const text = readOrNull(join(releasesDir, releaseId, name))
+          return text === null ? [] : [{ releaseId, name, text }]
+        }),
+    )
 }
 
 const signaturesOf = (note: Note): Signature[] =>

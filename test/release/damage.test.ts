@@ -18,7 +18,7 @@ import t from 'tap'
 import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { createChance } from '../../tools/demo/random.ts'
-import { openClient, type Reply } from '../fixtures/client.ts'
+import { type Client, openClient, type Reply } from '../fixtures/client.ts'
 import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -191,6 +191,33 @@ t.test('a release whose folder was removed is named once', async (t) => {
   renameSync(`${folder}.elsewhere`, folder)
   await client.store.guard.look()
   t.same((await client.get('/ready')).body.data.damaged_files, [])
+})
+
+t.test('a refused release is damaged, not absent', async (t) => {
+  const { analytics } = view
+  const component = result.demography ?? ''
+  const paths = ['', '/files/manifest.json', '/datapackage.json', '/metadata.jsonld', '/attach.sql']
+  const statuses = async (from: Client, id: string): Promise<number[]> =>
+    Promise.all(paths.map(async (path) => (await from.get(`/v1/releases/${id}${path}`)).status))
+  const fresh = async (): Promise<Client> => {
+    const opened = await openClient(releasesDir, 1, { residentBytes: 0 })
+    t.teardown(() => opened.close())
+    return opened
+  }
+  const manifest = join(releasesDir, component, 'manifest.json')
+  const text = readFileSync(manifest)
+  writeFileSync(manifest, text.subarray(1))
+  const damaged = await fresh()
+  t.same(await statuses(damaged, component), [503, 503, 503, 503, 503])
+  t.match((await damaged.get(`/v1/releases/${component}`)).body, { code: 'release_damaged' })
+  t.same(
+    await statuses(damaged, analytics.release_id),
+    [200, 200, 503, 503, 503],
+    'a description of all components needs each of them',
+  )
+  t.equal((await damaged.get(`/v1/releases/demo-sih-br-202605-${'0'.repeat(64)}`)).status, 404)
+  writeFileSync(manifest, text)
+  t.same(await statuses(await fresh(), component), [200, 200, 200, 200, 200])
 })
 
 t.test(`${STARTS} starts on a damaged release: it is refused, and the file is named`, async (t) => {

@@ -498,6 +498,11 @@ t.test('missing, damaged and foreign files are said, and the engine answers', se
       /all the index of its row files cannot be read/,
       () => writeFileSync(join(folder, 'index.json'), '{'),
     ],
+    [
+      'index gone',
+      /all the index of its row files is missing/,
+      () => rmSync(join(folder, 'index.json'), { force: true }),
+    ],
     ['no folder', /all has no row files/, () => rmSync(folder, { recursive: true })],
   ]
   for (const [what, expected, damage] of damages) {

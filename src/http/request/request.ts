@@ -15,6 +15,7 @@ import { type Cursor, decodeCursor } from '../../query/lists/cursor.ts'
 import { componentId, type ReleaseView } from '../../release/view.ts'
 import type { ReportPool } from '../../report/pool.ts'
 import type { RowStore } from '../../rows/row-store.ts'
+import type { LogWatch } from '../../trust/log-watch.ts'
 import { takesGzip } from '../connection/compression.ts'
 import type { ApiResponse } from '../connection/send.ts'
 import { fromRowFiles, runRoute } from '../records/handlers.ts'
@@ -63,6 +64,7 @@ export interface ApiServices {
   readonly trust: Trust
   /** Problems with files outside releases; absent when they are not monitored. */
   readonly fileProblems?: FileProblems
+  readonly log: Pick<LogWatch, 'read'>
   readonly cursorSecret: Buffer
   readonly recordLink?: RecordLink
   readonly parseJson: (text: string) => unknown
@@ -275,6 +277,7 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     rows: services.rows,
     releases: services.releases,
     trust: services.trust,
+    log: services.log,
     ...(services.fileProblems === undefined ? {} : { fileProblems: services.fileProblems }),
     ...(services.recordLink === undefined ? {} : { recordLink: services.recordLink }),
     key: request.state.key,

@@ -1,13 +1,9 @@
-/** Serves the log of releases as static files (C2SP tlog-tiles). No key is needed: auditors are not the operator's clients. */
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+/** Serves the verified files of the log of releases (C2SP tlog-tiles). No key is needed: auditors are not the operator's clients. */
 import { z } from 'zod'
 import { AppError } from '../../errors.ts'
 import { sha256Hex } from '../../release/digest.ts'
-import { parseCheckpoint } from '../../trust/checkpoint.ts'
-import { CHECKPOINT, logFolder, readCheckpoint } from '../../trust/log.ts'
-import { NoteError, readNote } from '../../trust/note.ts'
-import { isTileOf, TILE_PATH } from '../../trust/tiles.ts'
+import { CHECKPOINT } from '../../trust/log.ts'
+import { TILE_PATH } from '../../trust/tiles.ts'
 import { matchesTag } from '../request/etag.ts'
 import type { FileResult, HandlerRequest, Route } from '../route.ts'
 
@@ -19,34 +15,18 @@ const CACHE_CHECKPOINT = 'public, no-cache'
 const CACHE_TILE = 'public, max-age=31536000, immutable'
 
 async function sendLogFile(
-  { trust, conditions }: HandlerRequest,
+  { log, conditions }: HandlerRequest,
   path: string,
   contentType: string,
   cacheControl: string,
 ): Promise<FileResult> {
-  let bytes: Buffer
-  try {
-    bytes = await readFile(join(logFolder(trust.releasesDir), path))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new AppError('not_found')
-    throw error
-  }
+  const bytes = await log.read(path)
+  if (bytes === null) throw new AppError('not_found')
   const etag = `"${sha256Hex(bytes)}"`
   const headers = { etag, 'cache-control': cacheControl }
   return matchesTag(conditions.ifNoneMatch, etag)
     ? { content: '', contentType, status: 304, headers }
     : { content: bytes, contentType, headers }
-}
-
-/** @returns number of entries in the signed checkpoint; 0 when it is missing or damaged */
-function sizeOf(releasesDir: string): number {
-  try {
-    const note = readCheckpoint(logFolder(releasesDir))
-    return note === null ? 0 : parseCheckpoint(readNote(note, []).text).size
-  } catch (error) {
-    if (error instanceof NoteError) return 0
-    throw error
-  }
 }
 
 export const LOG: readonly Route[] = [
@@ -76,9 +56,7 @@ export const LOG: readonly Route[] = [
     produces: ['application/octet-stream'],
     handle: (request) => {
       const path = request.parameters.path ?? ''
-      // Tiles beyond the checkpoint are leftovers of a crash. The next entry replaces them.
-      if (!TILE.test(path) || !isTileOf(`tile/${path}`, sizeOf(request.trust.releasesDir)))
-        throw new AppError('not_found')
+      if (!TILE.test(path)) throw new AppError('not_found')
       return sendLogFile(request, `tile/${path}`, 'application/octet-stream', CACHE_TILE)
     },
   },
