@@ -33,7 +33,7 @@ import {
 } from './query.ts'
 
 /** Comparisons ignore these options: rows are differences, in the order of their keys. */
-const NOT_COMPARED = { order_by: [], having: [], rank: false }
+const NOT_COMPARED = { order_by: [], having: [], rank: false, percentile: false }
 /** Largest number of groups that a comparison reads from one release. Paging applies to the differences. */
 const GROUPS_MAX = 200_000
 
@@ -46,6 +46,8 @@ export const compareSchema = componentAs(
       having: true,
       share_of: true,
       rank: true,
+      limits: true,
+      percentile: true,
     })
     .extend({
       old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),

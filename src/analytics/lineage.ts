@@ -48,7 +48,7 @@ const SIDES = ['numerator', 'less', 'denominator'] as const
 export type Side = (typeof SIDES)[number]
 
 export const lineageSchema = componentAs(
-  bodySchema.omit({ order_by: true, rank: true }).extend({
+  bodySchema.omit({ order_by: true, rank: true, percentile: true }).extend({
     key: z
       .record(z.string().max(100), z.union([z.string().max(100), z.number().int(), z.null()]))
       .default({})
@@ -75,7 +75,7 @@ export const lineageSchema = componentAs(
 /** @throws AppError as the query does; 'invalid_request' for a key without a group; 'not_found' */
 export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
   const { key, metric, side, rows: withRows, ...rest } = parseBody(lineageSchema, body)
-  const query = resolveQuery({ ...rest, order_by: [], rank: false })
+  const query = resolveQuery({ ...rest, order_by: [], rank: false, percentile: false })
   const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
   const level = chooseLevel(prepared.plan, key)
   const { base } = level

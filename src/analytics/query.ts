@@ -8,6 +8,7 @@ import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, isMunicipality } from '../model/dimensions.ts'
+import { limitsOf } from '../model/limits.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
@@ -212,12 +213,24 @@ const describeAnswer = (
     catalog_version: CATALOG_VERSION,
     components: componentsOf(view),
     query: prepared.normalised,
+    ...describeLimits(prepared.query),
     rows_sha256: summary.rowsSha256,
     fingerprint: summary.fingerprint,
     citation: { ...summary.citation },
     notes: writeNotes(summary.notes, language),
   },
 })
+
+/** Says which method gave each metric's limits; metrics without one say why. */
+const describeLimits = ({ limits, metrics }: AnalyticsQuery): { readonly limits?: JsonValue } =>
+  limits === null
+    ? {}
+    : {
+        limits: {
+          level: limits,
+          methods: Object.fromEntries(metrics.map((code) => [code, limitsOf(code).method])),
+        },
+      }
 
 /** @throws AppError as answerPage does */
 export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {

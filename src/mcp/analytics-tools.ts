@@ -77,6 +77,15 @@ const OPTIONS: Readonly<Record<string, Property>> = {
     description: '{"to": "previous" | "-12" | "YYYY-MM"}: adds base, change and change in percent.',
   },
   share_of: strings('A level of totals whose values are 100 percent; [] is the grand total.'),
+  limits: {
+    type: 'number',
+    enum: [0.95, 0.998],
+    description: 'Adds confidence limits, <metric>__lower and <metric>__upper, at this level.',
+  },
+  percentile: {
+    type: 'boolean',
+    description: 'Adds <metric>__percentile, the place of each row among all rows, 0 to 100.',
+  },
   having: {
     type: 'array',
     items: { type: 'object' },
@@ -151,7 +160,7 @@ async function columnsOf(api: Api, groups: readonly string[], values: readonly s
     ...values.map((name) => {
       const [code = '', suffix] = name.split('__')
       const metric = data.metrics.find((candidate) => candidate.code === code)
-      const isPercent = suffix === 'share' || suffix === 'change_percent'
+      const isPercent = suffix === 'share' || suffix === 'change_percent' || suffix === 'percentile'
       return {
         name,
         label: `${metric?.label ?? code}${suffix === undefined ? '' : ` (${suffix})`}`,

@@ -297,6 +297,22 @@ const VALUES = {
     pt: ({ metric }, name) => `${name(metric)}: seus grupos não se somam, então não tem participação.`,
     en: ({ metric }, name) => `${name(metric)}: its groups do not add up, so it has no share.`,
   }),
+  no_limits: declare({
+    when: 'Limits were requested of metrics that have no method for them; the catalog says why.',
+    params: { metrics: 'codes' },
+    pt: ({ metrics }, name) =>
+      `${metrics.map(name).join(', ')}: sem limites de confiança, porque não são contagens, taxas nem proporções de eventos.`,
+    en: ({ metrics }, name) =>
+      `${metrics.map(name).join(', ')}: no confidence limits, because they are no counts, rates or proportions of events.`,
+  }),
+  repeated_events: declare({
+    when: 'Limits were requested of admissions, which are not independent: one person may be admitted several times.',
+    params: { metrics: 'codes' },
+    pt: ({ metrics }, name) =>
+      `${metrics.map(name).join(', ')}: a mesma pessoa pode ser internada várias vezes; os limites supõem eventos independentes e são estreitos demais.`,
+    en: ({ metrics }, name) =>
+      `${metrics.map(name).join(', ')}: one person may be admitted several times; the limits assume independent events and are too narrow.`,
+  }),
   totals_ignore_having: declare({
     when: 'A query has conditions on values and totals.',
     params: {},

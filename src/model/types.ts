@@ -161,6 +161,8 @@ export interface Measure {
   readonly timesDays?: true
   /** Sums over age groups by the shares of a standard population. The summands are events per resident, or the residents. */
   readonly standardizedBy?: StandardName
+  /** Standardized measures only: counts the events, or gives the variance of the weighted sum, for the limits. */
+  readonly statistic?: 'events' | 'variance'
   readonly where?: readonly Condition[]
 }
 

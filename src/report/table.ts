@@ -8,7 +8,8 @@
 import { describeMember, TOTAL_LABEL } from '../analytics/described-rows.ts'
 import type { Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
-import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
+import { LIMIT_METHODS, limitsOf } from '../model/limits.ts'
+import { factDatasetsOf, type MetricCode, measuresOf, metricOf } from '../model/metrics.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
 import type { ValueKind } from '../query/analytics/options.ts'
@@ -55,6 +56,9 @@ const TEXTS = {
       change: 'variação',
       change_percent: 'variação percentual',
       share: 'participação',
+      lower: 'limite inferior',
+      upper: 'limite superior',
+      percentile: 'percentil',
     },
   },
   en: {
@@ -64,7 +68,15 @@ const TEXTS = {
     all: 'the whole selected scope',
     total: 'Row of totals',
     rank: 'Rank',
-    parts: { base: 'compared with', change: 'change', change_percent: 'change in percent', share: 'share' },
+    parts: {
+      base: 'compared with',
+      change: 'change',
+      change_percent: 'change in percent',
+      share: 'share',
+      lower: 'lower limit',
+      upper: 'upper limit',
+      percentile: 'percentile',
+    },
   },
 } as const
 
@@ -104,15 +116,16 @@ function valueColumn(
     decimals,
     digested: true,
     label: kind === 'value' ? shown : `${shown}: ${TEXTS[language].parts[kind]}`,
-    unit: kind === 'change_percent' || kind === 'share' ? '%' : unit,
+    unit: PERCENTS.has(kind) ? '%' : unit,
     formula: kind === 'value' ? description.en : partFormula(kind, code, plan),
     source: [...new Set(sources)].join(', '),
   }
 }
+const PERCENTS: ReadonlySet<ValueKind> = new Set(['change_percent', 'share', 'percentile'])
 
 function partFormula(
   kind: Exclude<ValueKind, 'value'>,
-  code: string,
+  code: MetricCode,
   { query, shareBase }: AggregatePlan,
 ): string {
   switch (kind) {
@@ -122,6 +135,13 @@ function partFormula(
       return `${code} − ${code}__base`
     case 'change_percent':
       return `100 × (${code} − ${code}__base) ÷ ${code}__base`
+    case 'lower':
+    case 'upper': {
+      const limits = limitsOf(code)
+      return limits.method === 'none' ? 'null' : `${LIMIT_METHODS[limits.method].en}, ${query.limits}`
+    }
+    case 'percentile':
+      return `100 × rows below ÷ other rows, by ${code}`
     case 'share':
       return `100 × ${code} ÷ ${code} [${shareBase?.query.group_by.join(', ') ?? ''}]`
   }

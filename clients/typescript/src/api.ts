@@ -1304,6 +1304,10 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
+            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
+            percentile?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1380,6 +1384,8 @@ export interface components {
             }[];
             /** @description A level of totals: adds <metric>__share, in percent of it. */
             share_of?: components["schemas"]["DimensionCode"][] | null;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
+            limits?: (0.95 | 0.998) | null;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1419,6 +1425,7 @@ export interface components {
             /** @description What to know about the answer, such as what was not collected. */
             notes: components["schemas"]["Note"][];
             query: components["schemas"]["NormalisedQuery"];
+            limits?: components["schemas"]["AnswerLimits"];
             /** @description Digest of all rows of the query. */
             rows_sha256: string;
             /** @description Of release, catalog, query and rows: equal for equal questions, on any machine. */
@@ -1464,6 +1471,10 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
+            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
+            percentile?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1527,6 +1538,10 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
+            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
+            percentile?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1546,9 +1561,18 @@ export interface components {
             dimensions: {
                 [key: string]: components["schemas"]["DimensionMember"];
             };
-            /** @description Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__base, __change, __change_percent, __share. */
+            /** @description Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __percentile. */
             metrics: {
                 [key: string]: number | null;
+            };
+        };
+        /** @description How the limits of an answer were computed, where the query has limits. */
+        AnswerLimits: {
+            /** @description Level of the confidence limits. */
+            level: number;
+            /** @description Method of each metric. */
+            methods: {
+                [key: string]: "wilson" | "poisson" | "dobson" | "none";
             };
         };
         /** @description Registered beds, one row per facility and bed type; published rows of one key are added up. */
@@ -1679,6 +1703,21 @@ export interface components {
             };
             /** @description How the value is computed: a ratio by codes of metrics, else the definition. */
             formula: string;
+            /** @description How uncertain the value is. */
+            limits: {
+                /**
+                 * @description Method of the confidence limits.
+                 * @enum {string}
+                 */
+                method: "wilson" | "poisson" | "dobson" | "none";
+                /**
+                 * @description Why there is none.
+                 * @enum {string}
+                 */
+                reason?: "complete_count" | "money" | "mixed_units" | "no_spread";
+                /** @description The method, or the reason, in words. */
+                text: string;
+            };
             /** @description Ratios have it: what the quotient is multiplied by. */
             scale?: number;
             /** @description Ratios have it: the metric that is divided. */
@@ -2639,7 +2678,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */

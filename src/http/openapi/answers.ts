@@ -4,6 +4,7 @@
  */
 import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
+import { LIMIT_METHODS, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
 import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
 import { manifestSchema } from '../../release/manifest.ts'
 import { reportManifestSchema } from '../../report/manifest.ts'
@@ -63,6 +64,14 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
         'By dimension.',
       ),
       formula: text('How the value is computed: a ratio by codes of metrics, else the definition.'),
+      limits: object(
+        {
+          method: oneOf([...Object.keys(LIMIT_METHODS), 'none'], 'Method of the confidence limits.'),
+          'reason?': oneOf(Object.keys(REASONS_WITHOUT_LIMITS), 'Why there is none.'),
+          text: text('The method, or the reason, in words.'),
+        },
+        'How uncertain the value is.',
+      ),
       'scale?': integer('Ratios have it: what the quotient is multiplied by.'),
       'numerator?': text('Ratios have it: the metric that is divided.'),
       'less?': text('Some ratios have it: the metric that is subtracted from the numerator.'),
@@ -73,6 +82,16 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
       operators: dictionary(list(ref('FilterOperator')), 'Operators by dimension.'),
     },
     'A metric of the catalog.',
+  ),
+  AnswerLimits: object(
+    {
+      level: { type: 'number', description: 'Level of the confidence limits.' },
+      methods: dictionary(
+        oneOf([...Object.keys(LIMIT_METHODS), 'none'], 'Method, or none; the catalog says why.'),
+        'Method of each metric.',
+      ),
+    },
+    'How the limits of an answer were computed, where the query has limits.',
   ),
   CatalogDimension: object(
     {
@@ -104,7 +123,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
       dimensions: DIMENSIONS,
       metrics: dictionary(
         NUMBER,
-        'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__base, __change, __change_percent, __share.',
+        'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __percentile.',
       ),
     },
     'A group and its values.',

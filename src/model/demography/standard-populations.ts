@@ -30,5 +30,8 @@ export const STANDARD_POPULATIONS: Readonly<Record<StandardName, StandardPopulat
  */
 export const STANDARDIZED_DECIMALS = 6
 
+/** Decimals kept of w²·N/P² of an age group, the variance of its part of the rate. */
+export const VARIANCE_DECIMALS = 9
+
 export const standardOf = (name: StandardName): readonly (readonly [ageGroup: string, people: number])[] =>
   AGE_GROUPS.map((ageGroup, index) => [ageGroup, STANDARD_POPULATIONS[name].people[index] ?? 0])

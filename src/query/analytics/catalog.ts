@@ -9,6 +9,7 @@ import {
   operatorsOf,
   twinOf,
 } from '../../model/dimensions.ts'
+import { LIMIT_METHODS, limitsOf, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
 import {
   CATALOG_VERSION,
   capabilitiesOf,
@@ -64,6 +65,13 @@ const describeRatio = ({ scale, numerator, less, denominator, standardizedBy }: 
   ...(standardizedBy === undefined ? {} : { standardized_by: standardizedBy }),
 })
 
+function describeLimits(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+  const limits = limitsOf(code)
+  return limits.method === 'none'
+    ? { ...limits, text: REASONS_WITHOUT_LIMITS[limits.reason][language] }
+    : { ...limits, text: LIMIT_METHODS[limits.method][language] }
+}
+
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
@@ -91,6 +99,7 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
       }),
     ),
     formula: metric.kind === 'ratio' ? writeFormula(metric) : metric.description[language],
+    limits: describeLimits(code, language),
     ...(metric.kind === 'ratio' ? describeRatio(metric) : {}),
     datasets: [
       ...new Set(

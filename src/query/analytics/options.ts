@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { both } from '../../errors.ts'
 import type { DimensionCode } from '../../model/dimensions.ts'
+import { LIMIT_LEVELS, type LimitLevel } from '../../model/limits.ts'
 import { isPerCapita, METRIC_CODES, type MetricCode, metricOf } from '../../model/metrics.ts'
 import { takes } from '../field-texts.ts'
 import { refuse } from '../refusals.ts'
@@ -14,7 +15,16 @@ const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
 
 /** Values that a row can show for each metric. All but the value itself are suffixes of its name. */
-const VALUE_KINDS = ['value', 'base', 'change', 'change_percent', 'share'] as const
+const VALUE_KINDS = [
+  'value',
+  'lower',
+  'upper',
+  'base',
+  'change',
+  'change_percent',
+  'share',
+  'percentile',
+] as const
 export type ValueKind = (typeof VALUE_KINDS)[number]
 /** @returns name of a metric's value in a row: `beds`, `beds__change` */
 export const valueCode = (metric: MetricCode, kind: ValueKind): string =>
@@ -34,6 +44,10 @@ export interface QueryOptions {
   readonly having: readonly HavingFilter[]
   readonly share_of: readonly DimensionCode[] | null
   readonly rank: boolean
+  /** Level of the confidence limits beside each metric. */
+  readonly limits: LimitLevel | null
+  /** Adds the place of each row among all rows of the answer, for each metric. */
+  readonly percentile: boolean
   readonly include_ignored: boolean
   readonly population_basis: PopulationBasis
 }
@@ -98,6 +112,19 @@ export const optionFields = {
     .describe('Conditions on the values of a row as they are shown, joined by AND.'),
   share_of: level.nullish().describe('A level of totals: adds <metric>__share, in percent of it.'),
   rank: z.boolean().default(false).describe('Adds the rank of each row by the first field of order_by.'),
+  limits: takes(
+    z.literal([...LIMIT_LEVELS]).nullish(),
+    LIMIT_LEVELS.join(' ou '),
+    LIMIT_LEVELS.join(' or '),
+  ).describe(
+    'Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog).',
+  ),
+  percentile: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it.',
+    ),
   include_ignored: z
     .boolean()
     .default(true)
@@ -116,6 +143,8 @@ export interface OptionData {
     | undefined
   readonly share_of?: string[] | null | undefined
   readonly rank?: boolean | undefined
+  readonly limits?: LimitLevel | null | undefined
+  readonly percentile?: boolean | undefined
   readonly include_ignored?: boolean | undefined
   readonly population_basis?: PopulationBasis | undefined
 }
@@ -132,33 +161,54 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
   const change =
     data.change === null || data.change === undefined ? null : { to: resolveMonth(data.change.to) }
   const share_of = resolveShare(data.share_of ?? null, fields)
-  const codes = valueCodes({ metrics, change, share_of })
+  const limits = data.limits ?? null
+  const codes = valueCodes({ metrics, change, share_of, limits })
   return {
     totals: resolveTotals(data.totals ?? false, group_by),
     change,
     having: resolveHaving(data.having ?? [], codes),
     share_of,
     rank: data.rank ?? false,
+    limits,
+    percentile: data.percentile ?? false,
     // Options without effect are reset, so that equal queries stay equal.
     include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
     population_basis: metrics.some(isPerCapita) ? (data.population_basis ?? 'census') : 'census',
   }
 }
 
-export const valueCodes = (query: {
-  readonly metrics: readonly MetricCode[]
-  readonly change: QueryOptions['change']
-  readonly share_of: QueryOptions['share_of']
-}): string[] =>
-  query.metrics.flatMap((code) => valueKindsOf(code, query).map((kind) => valueCode(code, kind)))
+/** Names that conditions and orders accept. Percentiles follow from the rows that conditions leave, so they are none of these. */
+export const valueCodes = (
+  query: Pick<QueryOptions, 'change' | 'share_of' | 'limits'> & { readonly metrics: readonly MetricCode[] },
+): string[] =>
+  query.metrics.flatMap((code) =>
+    valueKindsOf(code, { ...query, percentile: false }).map((kind) => valueCode(code, kind)),
+  )
 
 export const valueKindsOf = (
   code: MetricCode,
-  { change, share_of }: Pick<QueryOptions, 'change' | 'share_of'>,
+  {
+    change,
+    share_of,
+    limits,
+    percentile,
+  }: Pick<QueryOptions, 'change' | 'share_of' | 'limits' | 'percentile'>,
 ): ValueKind[] =>
-  VALUE_KINDS.filter((kind) =>
-    kind === 'value' ? true : kind === 'share' ? share_of !== null && isAdditive(code) : change !== null,
-  )
+  VALUE_KINDS.filter((kind) => {
+    switch (kind) {
+      case 'value':
+        return true
+      case 'lower':
+      case 'upper':
+        return limits !== null
+      case 'share':
+        return share_of !== null && isAdditive(code)
+      case 'percentile':
+        return percentile
+      default:
+        return change !== null
+    }
+  })
 
 export const isAdditive = (code: MetricCode): boolean => {
   const { kind } = metricOf(code)
@@ -295,6 +345,8 @@ export const normaliseOptions = (options: QueryOptions) => ({
       }),
   ...(options.share_of === null ? {} : { share_of: options.share_of }),
   ...(options.rank ? { rank: true } : {}),
+  ...(options.limits === null ? {} : { limits: options.limits }),
+  ...(options.percentile ? { percentile: true } : {}),
   ...(options.include_ignored ? {} : { include_ignored: false }),
   ...(options.population_basis === 'census' ? {} : { population_basis: options.population_basis }),
 })

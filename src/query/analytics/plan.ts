@@ -107,6 +107,8 @@ export interface MetricPlan {
   readonly denominators:
     | readonly { readonly period: number; readonly position: MeasurePosition | null }[]
     | null
+  /** Events and variance that the limits of a standardized rate need; null without limits and for other metrics. */
+  readonly spread: { readonly events: MeasurePosition; readonly variance: MeasurePosition } | null
   readonly scale: number
   /** Further divisor of the numerator: 100 when cents are shown in reais. */
   readonly unit: number
@@ -225,6 +227,13 @@ export function planAggregate(
           period,
           position: measure === null ? null : collector.add(measure, periods),
         })) ?? null,
+      spread:
+        query.limits === null || numerator.standardizedBy === undefined
+          ? null
+          : {
+              events: collector.add({ ...numerator, statistic: 'events' }, periods),
+              variance: collector.add({ ...numerator, statistic: 'variance' }, periods),
+            },
       scale: metric.kind === 'ratio' ? metric.scale : 1,
       unit: unitOf(needs.code),
       decimals: decimalsOfMetric(needs.code),

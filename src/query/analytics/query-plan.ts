@@ -6,7 +6,14 @@
 import { both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { type DimensionCode, hasUnknowns, isPopulation } from '../../model/dimensions.ts'
-import { factDatasetsOf, isFlowMetric, type Measure, type MetricCode } from '../../model/metrics.ts'
+import { limitsOf } from '../../model/limits.ts'
+import {
+  factDatasetsOf,
+  isFlowMetric,
+  type Measure,
+  type MetricCode,
+  measuresOf,
+} from '../../model/metrics.ts'
 import { notesBeyond, uniqueNotes } from '../../model/note-sentences.ts'
 import type { Note } from '../../model/notes.ts'
 import { isOfTheFacility } from '../../model/pre-aggregates.ts'
@@ -75,6 +82,7 @@ export function planQuery(
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
     ...noteMissingShares(query),
+    ...noteLimits(query),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
   return alignDecimals({
@@ -107,6 +115,7 @@ const regroupQuery = (
   totals: [],
   having: [],
   rank: false,
+  percentile: false,
   limit,
   offset: 0,
 })
@@ -195,7 +204,7 @@ function addBase(
     allPeriods([months.map((period) => baseMonth(to, period))])
   const requested = new Map([...plan.requested].map(([code, periods]) => [code, basesOf(periods)]))
   const periods = isByMonth ? plan.spinePeriods : allPeriods([...plan.requested.values()])
-  const base = planAggregate({ ...query, change: null, order_by: [] }, view, capabilities, {
+  const base = planAggregate({ ...query, change: null, limits: null, order_by: [] }, view, capabilities, {
     ...context,
     name: `${plan.name}base_`,
     months: { requested, spine: basesOf(periods) },
@@ -264,6 +273,19 @@ const noteMissingShares = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
   share_of === null
     ? []
     : metrics.filter((code) => !isAdditive(code)).map((metric) => ({ code: 'no_share', metric }))
+
+/** Notes metrics without limits, and limits of admissions, which are not independent events. */
+function noteLimits({ limits, metrics }: AnalyticsQuery): Note[] {
+  if (limits === null) return []
+  const without = metrics.filter((code) => limitsOf(code).method === 'none')
+  const repeated = metrics.filter(
+    (code) => !without.includes(code) && measuresOf(code).numerator.field === 'admissions',
+  )
+  return [
+    ...(without.length === 0 ? [] : [{ code: 'no_limits', metrics: without } as const]),
+    ...(repeated.length === 0 ? [] : [{ code: 'repeated_events', metrics: repeated } as const]),
+  ]
+}
 
 /** Gives each column the same decimals at all levels. An average of integers has two. */
 function alignDecimals(plan: AggregatePlan): AggregatePlan {

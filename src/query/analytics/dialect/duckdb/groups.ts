@@ -239,6 +239,9 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
   const columns = plan.metrics.flatMap((metric, index) => [
     sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
     sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
+    ...Object.entries(metric.spread ?? {}).map(
+      ([name, position]) => sql`${measureValue(plan, position)} AS ${ident(`standard_${name}_${index}`)}`,
+    ),
   ])
   if (isOneRow(plan))
     return sql`  SELECT ${join(columns, ',\n    ')}

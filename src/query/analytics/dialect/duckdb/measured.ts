@@ -3,12 +3,14 @@
  * that division comes last for these too.
  */
 import { isPopulation } from '../../../../model/dimensions.ts'
+import { type LimitLevel, type Limits, limitsOf } from '../../../../model/limits.ts'
 import { factDatasetsOf } from '../../../../model/metrics.ts'
-import { ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
+import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { type ValueKind, valueCode, valueKindsOf } from '../../options.ts'
 import type { AggregatePlan, MetricPlan } from '../../plan.ts'
 import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
+import { limitSql } from './limits.ts'
 import { longRankSql, quotientSql, rankSql } from './quotients.ts'
 
 export interface ShownValue {
@@ -18,6 +20,23 @@ export interface ShownValue {
   readonly kind: ValueKind
   readonly column: string
   readonly decimals: number
+}
+
+/** Decimals of percents, and of the limits of a count. */
+const PERCENT_DECIMALS = 2
+
+function decimalsOfKind(kind: ValueKind, decimals: number): number {
+  switch (kind) {
+    case 'change_percent':
+    case 'share':
+    case 'percentile':
+      return PERCENT_DECIMALS
+    case 'lower':
+    case 'upper':
+      return Math.max(decimals, PERCENT_DECIMALS)
+    default:
+      return decimals
+  }
 }
 
 /** Cache by plan, because writers ask for every row. */
@@ -32,16 +51,20 @@ export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
       metric,
       kind,
       column: `${kind}_${index}`,
-      decimals: kind === 'change_percent' || kind === 'share' ? 2 : decimalsOf(metric, plan),
+      decimals: decimalsOfKind(kind, decimalsOf(metric, plan)),
     })),
   )
   SHOWN.set(plan, shown)
   return shown
 }
 
-export const isMeasured = ({ base, shareBase }: AggregatePlan): boolean => base !== null || shareBase !== null
+export const isMeasured = ({ base, shareBase, query }: AggregatePlan): boolean =>
+  base !== null || shareBase !== null || query.limits !== null
 
-/** Joins the numerators and denominators of a row, its base and its share base. Joins use full keys, so no row repeats. */
+/**
+ * Joins the numerators and denominators of a row, its base and its share base. Joins use full keys, so no row repeats. Limits are
+ * computed here, too, from the row's integers.
+ */
 export function measuredCte(plan: AggregatePlan): Sql {
   const { base, shareBase } = plan
   const groups = plan.query.group_by
@@ -74,6 +97,22 @@ export function measuredCte(plan: AggregatePlan): Sql {
       columns.push(sql`total.${ident(`numerator_${index}`)} AS ${ident(`whole_${index}`)}`)
     })
   }
+  const { limits: level } = plan.query
+  const limited = level === null ? [] : limitedMetrics(plan)
+  for (const { index, metric, method } of limited) {
+    const events = method === 'dobson' ? 'standard_events' : 'numerator'
+    const factor = method === 'dobson' || metric.denominator === null ? 1 : metric.scale
+    columns.push(
+      sql`CAST(joined.${ident(`${events}_${index}`)}${factor === 1 ? TEXT('') : sql` // ${whole(factor)}`} AS DOUBLE) AS ${ident(`events_${index}`)}`,
+      sql`CAST(joined.${ident(`denominator_${index}`)} AS DOUBLE) AS ${ident(`exposure_${index}`)}`,
+    )
+  }
+  const limitColumns = limited.flatMap(({ index, metric: { scale }, method }) =>
+    (['lower', 'upper'] as const).map(
+      (side) =>
+        sql`${limitSql(method, side, { index, scale, level: level as LimitLevel })} AS ${ident(`${side}_limit_${index}`)}`,
+    ),
+  )
   const fractions = shownValues(plan).flatMap((shown) => {
     const index = indexOf(plan, shown)
     const { top, bottom } = derivedFraction(shown, index) ?? { top: null, bottom: null }
@@ -82,12 +121,26 @@ export function measuredCte(plan: AggregatePlan): Sql {
       ...(bottom === null ? [] : [sql`${bottom} AS ${ident(`bottom_${shown.kind}_${index}`)}`]),
     ]
   })
-  return sql`  SELECT ${join([TEXT('*'), ...fractions], ',\n    ')}
+  return sql`  SELECT ${join([TEXT('*'), ...fractions, ...limitColumns], ',\n    ')}
   FROM (
     SELECT ${join([TEXT('joined.*'), ...columns], ', ')}
     FROM ${relation(plan, 'joined')} AS joined${join(joins, '')}
   ) AS sides`
 }
+
+type LimitedMetric = Extract<Limits, { readonly method: 'wilson' | 'poisson' | 'dobson' }> & {
+  readonly index: number
+  readonly metric: MetricPlan
+}
+const limitedMetrics = ({ metrics }: AggregatePlan): LimitedMetric[] =>
+  metrics.flatMap((metric, index) => {
+    const limits = limitsOf(metric.code)
+    return limits.method === 'none' ? [] : [{ ...limits, index, metric }]
+  })
+
+/** @returns the unrounded limit of a metric, or null for a metric without limits */
+const limitColumn = ({ kind, metric }: ShownValue, index: number): Sql =>
+  limitsOf(metric.code).method === 'none' ? TEXT('CAST(NULL AS DOUBLE)') : ident(`${kind}_limit_${index}`)
 
 /** A quotient of integers; null unless the divisor is above 0. */
 interface Fraction {
@@ -107,6 +160,9 @@ function derivedFraction({ kind, decimals }: ShownValue, index: number): Fractio
   switch (kind) {
     case 'value':
     case 'base':
+    case 'lower':
+    case 'upper':
+    case 'percentile':
       return null
     case 'change':
       return decimals === 0
@@ -148,17 +204,23 @@ const crossDifference = (n: Sql, d: Sql, was: Sql, of: Sql): Sql => sql`(${n} * 
 
 /** @returns the exact number that is shown @param index index of its metric */
 export function valueSql(shown: ShownValue, index: number): Sql {
-  const { top, bottom } = fractionOf(shown, index)
-  if (bottom === null) return top
   const { decimals } = shown
   const unit = TEXT(
-    `CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(decimals - 1)}1 AS DECIMAL(${decimals + 1}, ${decimals}))`,
+    `CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(Math.max(decimals - 1, 0))}1 AS DECIMAL(${decimals + 1}, ${decimals}))`,
   )
+  // No limit is negative, so adding a half and dropping the fraction rounds half away from zero.
+  if (isLimit(shown))
+    return sql`CAST(floor(${limitColumn(shown, index)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`
+  const { top, bottom } = fractionOf(shown, index)
+  if (bottom === null) return top
   return sql`CASE WHEN ${bottom} > 0 THEN CAST(${quotientSql(top, bottom, decimals)} AS DECIMAL(30, 0)) * ${unit} END`
 }
 
+const isLimit = ({ kind }: ShownValue): boolean => kind === 'lower' || kind === 'upper'
+
 /** @returns the unrounded number that rows are ordered by @param index index of its metric */
 export function orderSql(shown: ShownValue, index: number): Sql {
+  if (isLimit(shown)) return limitColumn(shown, index)
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
   const rank = shown.kind === 'value' || shown.kind === 'share' ? rankSql : longRankSql

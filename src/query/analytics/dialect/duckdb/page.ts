@@ -9,25 +9,30 @@ import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
 import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'
 import { indexOf, isMeasured, keptConditions, orderSql, shownValues, valueSql } from './measured.ts'
+import { quotientSql } from './quotients.ts'
 
 /** Codes of a cell's group. null is the member without a code. */
 export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | null>>>
 
 /** Columns: value_i is exact; order_of_… is not rounded. Rows that fail a condition on values are dropped. */
 export function valuedCte(plan: AggregatePlan): Sql {
-  const shown = shownValues(plan)
+  const shown = shownValues(plan).filter(({ kind }) => kind !== 'percentile')
   const values = shown.map((value) => sql`${valueSql(value, indexOf(plan, value))} AS ${ident(value.column)}`)
   const orders = shown
-    .filter(({ code }) => plan.query.order_by.some(({ field }) => field === code))
+    .filter(
+      ({ code, kind }) =>
+        plan.query.order_by.some(({ field }) => field === code) ||
+        (plan.query.percentile && kind === 'value'),
+    )
     .map((value) => sql`${orderSql(value, indexOf(plan, value))} AS ${ident(`order_of_${value.column}`)}`)
   const carried = carriedOf(plan).map(({ column }) => ident(column))
   const numerators = plan.metrics.map((_, index) => ident(`numerator_${index}`))
   const computed = sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...values, ...orders, ...numerators], ',\n    ')}
   FROM ${relation(plan, isMeasured(plan) ? 'measured' : 'joined')}`
   const conditions = [...keptConditions(plan), ...withoutIgnored(plan)]
-  if (conditions.length === 0 && !plan.query.rank) return computed
+  if (conditions.length === 0 && !plan.query.rank && !plan.query.percentile) return computed
   const where = conditions.length === 0 ? EMPTY : sql`\n  WHERE ${join(conditions, ' AND ')}`
-  return sql`  SELECT *${plan.query.rank ? rankColumn(plan) : EMPTY}
+  return sql`  SELECT *${plan.query.rank ? rankColumn(plan) : EMPTY}${join(percentileColumns(plan), '')}
   FROM (
 ${computed}
   ) AS computed${where}`
@@ -42,6 +47,19 @@ function rankColumn(plan: AggregatePlan): Sql {
   const way = TEXT(first?.direction === 'desc' ? 'DESC' : 'ASC')
   return sql`, CASE WHEN ${order} IS NOT NULL THEN rank() OVER (ORDER BY ${order} ${way} NULLS LAST) END AS rank`
 }
+
+/** Rows below a row in percent of the other rows; equal values share it. Rows without a value have none and are not counted. */
+const percentileColumns = (plan: AggregatePlan): Sql[] =>
+  shownValues(plan).flatMap((shown) => {
+    if (shown.kind !== 'percentile') return []
+    const value = ident(`order_of_value_${indexOf(plan, shown)}`)
+    const below = sql`CAST(rank() OVER (ORDER BY ${value} NULLS LAST) - 1 AS HUGEINT)`
+    const others = sql`CAST(greatest(count(${value}) OVER () - 1, 1) AS HUGEINT)`
+    const hundredths = quotientSql(sql`100 * ${below}`, others, shown.decimals)
+    return [
+      sql`, CASE WHEN ${value} IS NOT NULL THEN CAST(${hundredths} AS DECIMAL(30, 0)) * CAST(0.01 AS DECIMAL(3, 2)) END AS ${ident(shown.column)}`,
+    ]
+  })
 
 function withoutIgnored({ query: { include_ignored, group_by } }: AggregatePlan): Sql[] {
   if (include_ignored || !group_by.includes('municipality')) return []

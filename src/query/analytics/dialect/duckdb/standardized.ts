@@ -10,6 +10,7 @@ import {
   STANDARDIZED_DECIMALS,
   type StandardName,
   standardOf,
+  VARIANCE_DECIMALS,
 } from '../../../../model/demography/standard-populations.ts'
 import { type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { EMPTY, either, ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
@@ -28,11 +29,19 @@ const column = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
 const grouping = (keys: readonly Sql[]): Sql =>
   keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${join(keys, ', ')}`
 
-const weight = (standard: StandardName): Sql =>
+const weight = (standard: StandardName, power: 1 | 2 = 1): Sql =>
   sql`CASE events.age_group ${join(
-    standardOf(standard).map(([ageGroup, people]) => TEXT(`WHEN '${ageGroup}' THEN ${people}`)),
+    standardOf(standard).map(([ageGroup, people]) => TEXT(`WHEN '${ageGroup}' THEN ${people ** power}`)),
     ' ',
   )} END`
+
+/** Events of an age and their part of the variance, w²·N/P², rounded half up in integers. */
+function statisticSql(statistic: 'events' | 'variance', counted: Sql, standard: StandardName): Sql {
+  if (statistic === 'events') return counted
+  const squared = sql`CAST(residents.counted_0 AS ${HUGE}) * residents.counted_0`
+  const weighted = sql`CAST(${counted} AS ${HUGE}) * ${weight(standard, 2)} * ${huge(10n ** BigInt(VARIANCE_DECIMALS))}`
+  return wholeQuotient(sql`2 * ${weighted} + ${squared}`, sql`2 * ${squared}`)
+}
 
 /** Twice this number, and the sum of two such numbers, stay below 2^63. */
 const LARGE = 2n ** 61n
@@ -53,8 +62,10 @@ export function standardizedCte(
   shared: readonly DimensionCode[],
 ): Sql {
   const people = sql`CAST(residents.counted_0 AS ${HUGE})`
-  const sums = measures.map(({ standardizedBy = 'brazil_2010' }, index) => {
+  const sums = measures.map(({ standardizedBy = 'brazil_2010', statistic }, index) => {
     const counted = sql`events.${ident(`counted_${index}`)}`
+    if (statistic !== undefined)
+      return sql`sum(CASE WHEN residents.counted_0 > 0 THEN ${statisticSql(statistic, counted, standardizedBy)} END) AS ${ident(`measure_${index}`)}`
     const weighted = sql`CAST(${counted} AS ${HUGE}) * ${weight(standardizedBy)} * ${huge(SCALE)}`
     // Rounds half up in integers. Age groups without residents add nothing, because their denominator is null.
     const wideQuotient = wholeQuotient(sql`2 * ${weighted} + ${people}`, sql`2 * ${people}`)
