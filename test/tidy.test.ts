@@ -86,8 +86,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'workers/entry.ts',
   ],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
-  // Notes are the exception: they carry codes, and the pages name these by their labels.
-  explorer: ['text-limits.ts', 'model/note-sentences.ts'],
+  // Notes and areas are the exception: they carry codes, and the pages name these by their labels.
+  explorer: ['text-limits.ts', 'model/areas.ts', 'model/note-sentences.ts'],
   // Tools know the API as its clients do, too.
   mcp: ['explorer/api.ts', 'text-limits.ts'],
   http: [

@@ -6,9 +6,9 @@
  */
 import type { JsonValue, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
+import { areaOf } from '../model/areas.ts'
 import { datasetOf } from '../model/datasets.ts'
 import {
-  ADDED_UP_TABLES,
   capabilityOf,
   DIMENSION_CODES,
   type DimensionCode,
@@ -29,10 +29,9 @@ import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
 import { allPeriods, periodsMeeting, selectedPeriods } from '../query/analytics/periods.ts'
 import { residenceNotes } from '../query/analytics/plan-notes.ts'
 import type { QueryFilter } from '../query/analytics/request.ts'
-import { CNES_FACTS } from '../query/analytics/resident-relations.ts'
 import { foldText } from '../query/lists/filters.ts'
 import {
-  FINANCING_TABLES,
+  FACT_TABLES,
   includesAll,
   monthsOf,
   monthsOfRelease,
@@ -45,8 +44,8 @@ import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { statesOfFilters } from './facility-states.ts'
 import type { AnswerParts } from './query.ts'
 
-const COUNTED: readonly Table[] = [...CNES_FACTS, ...ADDED_UP_TABLES, ...FINANCING_TABLES]
-const isOfRegistry = (dataset: Table): boolean => CNES_FACTS.some((facts) => facts === dataset)
+const isInRelease = (view: ReleaseView, dataset: Table): boolean =>
+  areaOf(datasetOf(dataset).area).isRequired || view.components[datasetOf(dataset).area] !== null
 
 export interface DimensionValue {
   readonly code: string | number
@@ -84,7 +83,7 @@ export function listFixedValues(
   const matches = ({ code: value, name }: DimensionValue): boolean =>
     folded === '' || String(value).toLowerCase().startsWith(folded) || foldText(name ?? '').includes(folded)
   if (code === 'reference_period') {
-    const periods = allPeriods(COUNTED.map((dataset) => collectedPeriods(view, dataset)))
+    const periods = allPeriods(FACT_TABLES.map((dataset) => collectedPeriods(view, dataset)))
     return periods
       .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
       .filter(matches)
@@ -159,9 +158,9 @@ export async function countFacts(
   { engine, view, capabilities, options }: CountParts,
 ): Promise<MemberCounts> {
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
-  const datasets = COUNTED.filter(
+  const datasets = FACT_TABLES.filter(
     (dataset) =>
-      (isOfRegistry(dataset) || view.components[datasetOf(dataset).area] !== null) &&
+      isInRelease(view, dataset) &&
       dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
   if (datasets.length === 0)
@@ -175,7 +174,7 @@ export async function countFacts(
           parameter: 'filters',
           message: both(`não combina com ${code}`, `does not go with ${code}`),
           allowed: DIMENSION_CODES.filter((other) =>
-            COUNTED.some((dataset) =>
+            FACT_TABLES.some((dataset) =>
               [other, code].every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
             ),
           ),

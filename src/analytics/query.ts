@@ -6,6 +6,7 @@
  */
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
+import { AREA_NAMES, areaOf } from '../model/areas.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { type DimensionCode, isMunicipality } from '../model/dimensions.ts'
 import { limitsOf } from '../model/limits.ts'
@@ -283,14 +284,14 @@ export async function writeQuery(
   return { json, rows: answer.all, ...describeAnswer(answer, parts) }
 }
 
-export const componentsOf = (view: ReleaseView): Record<string, string | null> => ({
-  cnes: componentId(view, 'cnes'),
-  demography: componentId(view, 'demography'),
-  // Omit admissions, production and financing when the release does not join them.
-  ...(view.components.sih === null ? {} : { sih: componentId(view, 'sih') }),
-  ...(view.components.sia === null ? {} : { sia: componentId(view, 'sia') }),
-  ...(view.components.financing === null ? {} : { financing: componentId(view, 'financing') }),
-})
+/** @returns release ids by area, without optional areas that the release does not join */
+export const componentsOf = (view: ReleaseView): Record<string, string | null> =>
+  Object.fromEntries(
+    AREA_NAMES.filter((area) => areaOf(area).isRequired || view.components[area] !== null).map((area) => [
+      area,
+      componentId(view, area),
+    ]),
+  )
 
 function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
   const { metrics, group_by, order_by, over_period, limit, offset } = query

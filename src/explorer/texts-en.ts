@@ -1,4 +1,5 @@
 /** English texts of the explorer. */
+import { AREAS } from '../model/areas.ts'
 import type { Texts } from './texts.ts'
 
 export const EN: Texts = {
@@ -214,11 +215,7 @@ export const EN: Texts = {
   rowsHead: 'Rows',
   areas: {
     analytics: 'Analytics',
-    cnes: 'Registry (CNES)',
-    demography: 'Population and territory',
-    sih: 'Hospital admissions (SIH)',
-    sia: 'Outpatient production (SIA)',
-    financing: 'Financing',
+    ...Object.fromEntries(Object.entries(AREAS).map(([area, { label }]) => [area, label.en])),
   } as Record<string, string>,
   contentId: 'Content',
   contentIdHint: 'Releases with the same digest say the same, whatever version wrote them.',

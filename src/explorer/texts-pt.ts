@@ -1,4 +1,6 @@
 /** Portuguese texts of the explorer. They define the names that texts.ts exports as a type. */
+import { AREAS } from '../model/areas.ts'
+
 export const PT = {
   title: 'Explorador',
   tagline: 'Dados do SUS até a última casa: cada número leva à linha publicada de onde veio.',
@@ -216,11 +218,7 @@ export const PT = {
   rowsHead: 'Linhas',
   areas: {
     analytics: 'Análises',
-    cnes: 'Cadastro (CNES)',
-    demography: 'População e território',
-    sih: 'Internações (SIH)',
-    sia: 'Produção ambulatorial (SIA)',
-    financing: 'Financiamento',
+    ...Object.fromEntries(Object.entries(AREAS).map(([area, { label }]) => [area, label.pt])),
   } as Record<string, string>,
   contentId: 'Conteúdo',
   contentIdHint: 'Versões com o mesmo resumo dizem o mesmo, seja qual for o programa que as gravou.',

@@ -8,6 +8,7 @@ import type { z } from 'zod'
 import type { Engine, EngineName, JsonValue, ReleaseSource } from '../engine/types.ts'
 import type { Key } from '../keys/keys.ts'
 import type { Trust } from '../keys/trust.ts'
+import { AREA_NAMES, areaOf } from '../model/areas.ts'
 import type { Capability } from '../model/capabilities.ts'
 import type { Area, Dataset } from '../model/datasets.ts'
 import type { FieldName } from '../model/fields.ts'
@@ -184,19 +185,19 @@ export function costOfRows(route: Route, rows: number | null): number {
 }
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area
-const RELEASE_HEADERS = {
-  demography: 'x-demography-release-id',
-  cnes: 'x-data-release-id',
-  sih: 'x-data-release-id',
-  sia: 'x-data-release-id',
-  financing: 'x-data-release-id',
-  analytics: 'x-analytics-release-id',
-} as const
+const ANALYTICS_HEADER = 'x-analytics-release-id'
+/** Response headers that carry release ids. */
+export const RELEASE_HEADERS = [
+  ...new Set(AREA_NAMES.map((area) => areaOf(area).releaseHeader)),
+  ANALYTICS_HEADER,
+] as const
 /** @returns name of the header with the release id; '' when the route has none */
 export function releaseHeaderOf(route: Route): string {
   const area = releaseAreaOf(route)
   if (area === null) return ''
-  return RELEASE_HEADERS[area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area]
+  if (area === 'analytics') return ANALYTICS_HEADER
+  return areaOf(area === 'demography' && !route.path.startsWith('/v1/demography') ? 'cnes' : area)
+    .releaseHeader
 }
 export const releaseMeta = (view: ReleaseView | null, releaseId: string | null): Record<string, JsonValue> =>
   view === null ? {} : { release_id: releaseId, synthetic: view.synthetic }

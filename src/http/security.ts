@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import cors from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import helmet from 'helmet'
+import { RELEASE_HEADERS } from './route.ts'
 
 const EXPOSED_HEADERS = [
   'etag',
@@ -15,9 +16,7 @@ const EXPOSED_HEADERS = [
   'ratelimit-policy',
   'retry-after',
   'x-request-id',
-  'x-data-release-id',
-  'x-demography-release-id',
-  'x-analytics-release-id',
+  ...RELEASE_HEADERS,
   'x-report-fingerprint',
   'x-report-row-count',
   'x-report-signature',

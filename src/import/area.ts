@@ -11,8 +11,8 @@ import type { NamedCheck } from './write-parquet.ts'
 
 export interface AreaImporter extends Recogniser {
   readonly area: Area
-  /** Areas whose releases this area reads while it is built. */
-  readonly needs: readonly Area[]
+  /** It recognises files by their names alone, so it is consulted before importers that look at the contents. */
+  readonly recognisesNames?: true
   /**
    * Inspects all files of the area before anything is built.
    * @param unknown receives the names of recognised files that turn out to hold no data of the area

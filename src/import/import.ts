@@ -6,10 +6,10 @@
 import { readdir, rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import type { Area } from '../model/datasets.ts'
+import { AREA_NAMES, AREAS_BY_NEED, type Area, areaOf } from '../model/areas.ts'
+import { datasetOf } from '../model/datasets.ts'
+import { ADDED_UP_TABLES } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
-import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
-import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readPointer } from '../release/pointer.ts'
 import { readManifest } from '../release/verify.ts'
@@ -38,10 +38,19 @@ import { SIH } from './sih/importer.ts'
 import { countUndecoded } from './undecoded.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
+const IMPORTERS_BY_AREA: Readonly<Record<Area, AreaImporter>> = {
+  cnes: CNES,
+  demography: DEMOGRAPHY,
+  sih: SIH,
+  sia: SIA,
+  financing: FINANCING,
+}
 /** Build order: each area follows the areas that it needs. */
-const AREAS: readonly AreaImporter[] = [DEMOGRAPHY, CNES, SIH, SIA, FINANCING]
-/** Recognition order. Any workbook could be one of IBGE, so financing, which knows its files by name, comes first. */
-const RECOGNISERS: readonly AreaImporter[] = [FINANCING, ...AREAS.filter((area) => area !== FINANCING)]
+const IMPORTERS = AREAS_BY_NEED.map((area) => IMPORTERS_BY_AREA[area])
+/** Recognition order. Any workbook could be one of IBGE, so importers that know their files by name come first. */
+const RECOGNISERS = [...IMPORTERS].sort(
+  (left, right) => Number(right.recognisesNames === true) - Number(left.recognisesNames === true),
+)
 
 /** Change it whenever import rules change. It is part of every manifest, so release ids change with it. */
 const IMPORTER_VERSION = '0.1.0'
@@ -62,12 +71,8 @@ export interface ImportOptions {
   readonly sign?: (releaseId: string) => string
 }
 
-export interface ImportResult {
-  readonly cnes: string | null
-  readonly demography: string | null
-  readonly sih: string | null
-  readonly sia: string | null
-  readonly financing: string | null
+/** By area: the id of its new release, or null if no file of the area was imported. */
+export interface ImportResult extends Readonly<Record<Area, string | null>> {
   readonly analytics: string
   readonly rows: Readonly<Record<string, number>>
   readonly rejected: Readonly<Record<string, number>>
@@ -107,7 +112,7 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     const found = await discover(paths, RECOGNISERS, session.scratch)
     const unknown = [...found.unknown]
     const filesByImporter = new Map<AreaImporter, AreaFiles>()
-    for (const importer of AREAS) {
+    for (const importer of IMPORTERS) {
       const files = await importer.open(found.files.get(importer) ?? [], unknown, onProgress)
       if (files !== null) filesByImporter.set(importer, files)
     }
@@ -126,11 +131,12 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
     const imported = new Set([...filesByImporter.keys()].map(({ area }) => area))
     for (const files of filesByImporter.values())
       if (files.begin !== undefined) stopCallbacks.push(files.begin(session, onProgress))
-    for (const importer of AREAS) {
-      const { area, needs } = importer
+    for (const importer of IMPORTERS) {
+      const { area } = importer
+      const { needs } = areaOf(area)
       const files = filesByImporter.get(importer)
       if (files === undefined) {
-        const isNeeded = [...filesByImporter.keys()].some((other) => other.needs.includes(area))
+        const isNeeded = [...imported].some((other) => areaOf(other).needs.includes(area))
         const manifest = await findRelease(releasesDir, area, previous, isNeeded)
         if (manifest !== null)
           releases.set(area, await describeExisting(releasesDir, manifest, options.threads))
@@ -200,14 +206,12 @@ export async function importPaths(paths: readonly string[], options: ImportOptio
       await rows.commit()
       madeRows[id] = rows.made
     }
-    const importedIdOf = (area: Area): string | null =>
-      imported.has(area) ? (releases.get(area)?.manifest.release_id ?? null) : null
+    const importedIds = AREA_NAMES.map((area): [Area, string | null] => [
+      area,
+      imported.has(area) ? (releases.get(area)?.manifest.release_id ?? null) : null,
+    ])
     return {
-      cnes: importedIdOf('cnes'),
-      demography: importedIdOf('demography'),
-      sih: importedIdOf('sih'),
-      sia: importedIdOf('sia'),
-      financing: importedIdOf('financing'),
+      ...(Object.fromEntries(importedIds) as Record<Area, string | null>),
       analytics: analytics.manifest.release_id,
       rows: Object.fromEntries(
         [...releases.values()].flatMap(({ manifest }) =>
@@ -291,12 +295,16 @@ function makeAnalytics(
   const cnes = releases.get('cnes')
   const demography = releases.get('demography')
   // Monthly areas determine the month and scope. Yearly areas do so only if there is no monthly one.
-  const monthlyReleases = [cnes, releases.get('sih'), releases.get('sia')].flatMap(
-    (release) => release?.manifest ?? [],
-  )
-  // A financing year counts until December, which may still lie in the future.
-  const yearlyReleases = [releases.get('financing'), demography].flatMap((release) => release?.manifest ?? [])
-  const describingReleases = monthlyReleases.length > 0 ? monthlyReleases : yearlyReleases.slice(0, 1)
+  const releasesWith = (periods: 'months' | 'years' | 'none'): Manifest[] =>
+    AREA_NAMES.filter((area) => areaOf(area).periods === periods).flatMap(
+      (area) => releases.get(area)?.manifest ?? [],
+    )
+  const monthlyReleases = releasesWith('months')
+  // A year counts until December, which may still lie in the future.
+  const describingReleases =
+    monthlyReleases.length > 0
+      ? monthlyReleases
+      : [...releasesWith('years'), ...releasesWith('none')].slice(0, 1)
   const [first] = describingReleases
   if (first === undefined)
     throw new ImportError('import', 'made no release', 'Give it the files DATASUS and IBGE publish')
@@ -313,15 +321,9 @@ function makeAnalytics(
         'Import the CNES files again with the municipality list in use',
       )
     const flows: DatasetOutput[] = []
-    for (const [area, tables] of [
-      ['sih', ADMISSION_TABLES],
-      ['sia', OUTPATIENT_TABLES],
-    ] as const) {
-      const release = releases.get(area)
-      if (release !== undefined)
-        flows.push(
-          ...(await buildFlowPreAggregates(session, staging, tables, release.folder, release.manifest)),
-        )
+    for (const [area, { folder, manifest }] of releases) {
+      const tables = ADDED_UP_TABLES.filter((table) => datasetOf(table).area === area)
+      flows.push(...(await buildFlowPreAggregates(session, staging, tables, folder, manifest)))
     }
     const { datasets, rowsByFile } = mergeOutputs([...built.outputs, ...flows])
     return prepareRelease(

@@ -1,12 +1,10 @@
 /** The datasets of all areas, by name. Values only. */
-import { DATASETS } from './areas.ts'
+import { DATASETS } from './declarations.ts'
 import type { FieldName } from './fields.ts'
-import type { Area, Dataset } from './types.ts'
+import type { Dataset } from './types.ts'
 
-export type { Area, Dataset, Filter, FilterValues } from './types.ts'
-
-/** Areas that releases can have. Each area follows the areas that its releases are built with. */
-export const AREA_NAMES: readonly Area[] = ['demography', 'cnes', 'sih', 'sia', 'financing']
+export { AREA_NAMES, type Area } from './areas.ts'
+export type { Dataset, Filter, FilterValues } from './types.ts'
 
 export { DATASETS }
 export type DatasetName = keyof typeof DATASETS

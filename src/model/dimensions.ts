@@ -1,8 +1,7 @@
 /** The dimensions of all areas, 15 of them core, and the fact datasets that metrics sum or count. Values only. */
-import { DIMENSIONS as DECLARED, FACTS } from './areas.ts'
+
 import type { Capability } from './capabilities.ts'
-import { OUTPATIENT_TABLES } from './sia/datasets.ts'
-import { ADMISSION_TABLES } from './sih/datasets.ts'
+import { DIMENSIONS as DECLARED, FACTS } from './declarations.ts'
 import type { Dimension, DimensionDeclaration, Fact } from './types.ts'
 
 export type { Dimension } from './types.ts'
@@ -16,35 +15,28 @@ export const DIMENSION_CODES = (Object.keys(DECLARED) as DimensionCode[]).sort(
 )
 
 export type FactDataset = keyof typeof FACTS
-/** Population facts: they have a territory and a year, but no month and no facility. */
-const POPULATION_FACTS = ['population', 'population_by_age'] as const
-export type PopulationFacts = (typeof POPULATION_FACTS)[number]
-export const isPopulation = (dataset: FactDataset): dataset is PopulationFacts =>
-  POPULATION_FACTS.some((name) => name === dataset)
-/**
- * Datasets that hold the same records by other dimensions, so that totals over both are equal. hospital_admissions has the
- * hospital; hospital_admissions_by_residence has the patient's residence.
- */
-const TWINS: Readonly<Partial<Record<FactDataset, FactDataset>>> = {
-  hospital_admissions: 'hospital_admissions_by_residence',
-}
-export const twinOf = (dataset: FactDataset): FactDataset | null => TWINS[dataset] ?? null
-/** Tables whose rows are aggregates of one published file each: admissions and outpatient production. */
-export const ADDED_UP_TABLES = [...ADMISSION_TABLES, ...OUTPATIENT_TABLES] as const
-export type AddedUpTable = (typeof ADDED_UP_TABLES)[number]
-export const isAddedUp = (dataset: FactDataset): dataset is AddedUpTable =>
-  ADDED_UP_TABLES.some((table) => table === dataset)
-/** @returns whether a dataset holds flows, which are summed over months; all other monthly datasets are stocks */
-export const isFlow = (dataset: FactDataset): boolean =>
-  isAddedUp(dataset) || dataset === 'federal_health_transfers'
-/**
- * @returns whether a dataset has rows without an amount, for territories that the published file does not mention. A sum over
- * such a row is null, as it is for a territory without any row.
- */
-export const hasUnknowns = (dataset: FactDataset): boolean => dataset === 'federal_health_transfers'
-
-const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
+/** Fact datasets whose declaration has a property. */
+type FactWith<Property extends keyof Fact> = {
+  [Name in FactDataset]: (typeof FACTS)[Name] extends { readonly [Key in Property]-?: true } ? Name : never
+}[FactDataset]
+/** In the order of the areas, then of their datasets. */
+export const FACT_DATASETS = Object.keys(FACTS) as FactDataset[]
 const factOf = (dataset: FactDataset): Fact => FACTS[dataset]
+
+export type PopulationFacts = FactWith<'isPopulation'>
+export const isPopulation = (dataset: FactDataset): dataset is PopulationFacts =>
+  factOf(dataset).isPopulation === true
+export const twinOf = (dataset: FactDataset): FactDataset | null =>
+  (factOf(dataset).twin as FactDataset | undefined) ?? null
+export type AddedUpTable = FactWith<'isAggregated'>
+export const isAddedUp = (dataset: FactDataset): dataset is AddedUpTable =>
+  factOf(dataset).isAggregated === true
+/** Tables whose rows aggregate rows of one published file each: admissions and outpatient production. */
+export const ADDED_UP_TABLES: readonly AddedUpTable[] = FACT_DATASETS.filter(isAddedUp)
+/** @returns whether a dataset holds flows, which are summed over months; all other monthly datasets are stocks */
+export const isFlow = (dataset: FactDataset): boolean => factOf(dataset).isFlow === true
+/** @returns whether some rows have no amount. A sum over such a row is null, as it is for a territory without any row. */
+export const hasUnknowns = (dataset: FactDataset): boolean => factOf(dataset).hasUnknowns === true
 
 export const dimensionsOfFacts = (dataset: FactDataset): readonly DimensionCode[] =>
   factOf(dataset).dimensions

@@ -1,5 +1,5 @@
 /** The fields of all areas. Each column is declared once, so that equal names mean equal things. Values only. */
-import { FIELDS } from './areas.ts'
+import { FIELDS } from './declarations.ts'
 import type { Field } from './types.ts'
 
 export type { FieldType } from './types.ts'

@@ -1,6 +1,7 @@
 /** The metrics of all areas, and what follows from each definition: measures, datasets, dimensions, capabilities. */
-import { METRICS } from './areas.ts'
+
 import type { Capability } from './capabilities.ts'
+import { METRICS } from './declarations.ts'
 import {
   capabilityOf,
   DIMENSION_CODES,

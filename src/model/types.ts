@@ -1,16 +1,14 @@
 /**
  * Types of fields, datasets, filters, dimensions, metrics and lineage. Each folder of model/ declares one area (`territory`,
- * `cnes`, `demography` …) with these types, and areas.ts joins them. A new area is a new folder that areas.ts names.
+ * `cnes`, `demography` …) with these types, and declarations.ts joins them.
  */
+import type { Area } from './areas.ts'
 import type { Capability } from './capabilities.ts'
 import type { DatasetName } from './datasets.ts'
 import type { StandardName } from './demography/standard-populations.ts'
 import type { DimensionCode, FactDataset } from './dimensions.ts'
 import type { FieldName } from './fields.ts'
 import type { RuleName } from './rules.ts'
-
-/** The subject of a release. Financing has years; cnes, sih and sia have months; demography has territories. */
-export type Area = 'cnes' | 'demography' | 'sih' | 'sia' | 'financing'
 
 export interface Text {
   readonly pt: string
@@ -113,6 +111,16 @@ export interface Fact {
   /** Capability that a key needs to read it. */
   readonly capability: Capability
   readonly dimensions: readonly DimensionCode[]
+  /** Rows are flows, which are summed over periods. Rows of other facts with months are stocks. */
+  readonly isFlow?: true
+  /** Each row aggregates rows of one published file, as in admissions and outpatient production. */
+  readonly isAggregated?: true
+  /** The facts are a population: they have a territory and a year, but no month and no facility. */
+  readonly isPopulation?: true
+  /** Some rows have no amount, for territories that the published file does not mention. A sum over such a row is null. */
+  readonly hasUnknowns?: true
+  /** Dataset with the same records by other dimensions, so that totals over both are equal. */
+  readonly twin?: DatasetName
 }
 
 export interface DimensionDeclaration {

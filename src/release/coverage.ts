@@ -4,8 +4,8 @@
  * dimension, and only files by state say which facility is linked to SUS. These are separate needs. query/coverage.ts decides
  * what a response does with missing coverage.
  */
-import { datasetOf } from '../model/datasets.ts'
-import type { DimensionCode } from '../model/dimensions.ts'
+import { AREA_NAMES, type Area, datasetOf } from '../model/datasets.ts'
+import { type DimensionCode, FACT_DATASETS, isPopulation } from '../model/dimensions.ts'
 import {
   codedDimensionsOf,
   dimensionOfNeed,
@@ -14,30 +14,22 @@ import {
   type Table,
   tableOfNeed,
 } from '../model/required-tables.ts'
-import { OUTPATIENT_TABLES } from '../model/sia/datasets.ts'
-import { ADMISSION_TABLES } from '../model/sih/datasets.ts'
 import { STATES } from '../model/territory/states.ts'
 import { coverageOf, type ReleaseView } from './view.ts'
 
 export const ALL_STATES: ReadonlySet<string> = new Set(STATES.map(({ uf }) => uf))
 const NO_STATES: ReadonlySet<string> = new Set()
-export const TABLES = [
-  'facilities',
-  'bed_capacity',
-  'equipment_inventory',
-  'specialized_services',
-] as const satisfies readonly Table[]
 
-/** Transfers of the Union. Their periods are years, each named by its last month. */
-export const FINANCING_TABLES = ['federal_health_transfers'] as const satisfies readonly Table[]
-const TABLES_BY_RELEASE: readonly (readonly Table[])[] = [
-  TABLES,
-  ADMISSION_TABLES,
-  OUTPATIENT_TABLES,
-  FINANCING_TABLES,
-]
-export const tablesBeside = (table: Table): readonly Table[] =>
-  TABLES_BY_RELEASE.find((tables) => tables.includes(table)) ?? TABLES
+/** Tables that are collected by state and period, in the order of the areas. */
+export const FACT_TABLES = FACT_DATASETS.filter((dataset): dataset is Table => !isPopulation(dataset))
+const TABLES_BY_AREA: ReadonlyMap<string, readonly Table[]> = new Map(
+  AREA_NAMES.map((area) => [area, FACT_TABLES.filter((table) => datasetOf(table).area === area)]),
+)
+/** @returns the tables that are collected in the same release as a table */
+export const tablesBeside = (table: Table): readonly Table[] => tablesOfArea(datasetOf(table).area)
+export const tablesOfArea = (area: Area): readonly Table[] => TABLES_BY_AREA.get(area) ?? []
+/** Tables of the registry. */
+export const TABLES = tablesOfArea('cnes')
 
 /** @returns all tables of the releases that the needs belong to; those of the registry when there are no needs */
 export function tablesOfNeeds(needs: readonly Need[]): readonly Table[] {

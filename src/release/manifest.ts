@@ -4,7 +4,11 @@
  * The place and time at which a snapshot was fetched are in acquisition.json, outside the hash.
  */
 import { z } from 'zod'
+import { AREA_NAMES } from '../model/areas.ts'
 import { canonicalJson, digestJson } from './digest.ts'
+
+/** Areas, and the release that joins them. */
+export const RELEASE_AREAS = [...AREA_NAMES, 'analytics'] as const
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 /** Relative path without dot segments, so that a manifest cannot name a file outside its folder. */
@@ -47,7 +51,7 @@ const coverageSchema = z.strictObject({
 export const manifestSchema = z.strictObject({
   format: z.literal(1),
   release_id: z.string(),
-  area: z.enum(['cnes', 'demography', 'sih', 'sia', 'financing', 'analytics']),
+  area: z.enum(RELEASE_AREAS),
   scope: z.string().regex(/^[a-z]{2}$/),
   /** Newest month (YYYYMM); for demography, January of the newest year. */
   month: period,
@@ -103,8 +107,7 @@ export type ManifestFile = z.infer<typeof fileSchema>
 export type Snapshot = z.infer<typeof snapshotSchema>
 export type Coverage = z.infer<typeof coverageSchema>
 
-export const RELEASE_ID =
-  /^(demo-)?(cnes|demography|sih|sia|financing|analytics)-[a-z]{2}-\d{6}-[0-9a-f]{64}$/
+export const RELEASE_ID = new RegExp(`^(demo-)?(${RELEASE_AREAS.join('|')})-[a-z]{2}-\\d{6}-[0-9a-f]{64}$`)
 
 /** @returns the release ids in a text, such as the address of a link */
 export const releaseIdsIn = (text: string): string[] => [

@@ -2,18 +2,17 @@
  * Lists the months that a publisher has. A range of months in a request means all of them, collected or not. Pure. In: a
  * view, tables, a range. Out: months, ascending. coverage.ts says which of them were collected.
  */
-import { type Area, datasetOf } from '../model/datasets.ts'
+import { areaOf } from '../model/areas.ts'
+import { datasetOf } from '../model/datasets.ts'
 import type { Table } from '../model/required-tables.ts'
-import { FINANCING_TABLES, monthsOfRelease, tablesBeside } from './coverage.ts'
+import { monthsOfRelease, tablesBeside } from './coverage.ts'
 import type { ReleaseView } from './view.ts'
 
-/** First month (YYYYMM) with files of an area on the publisher's server: CNES by state, SIHSUS, SIASUS. */
-const FIRST_MONTHS: Readonly<Partial<Record<Area, number>>> = { cnes: 200508, sih: 199201, sia: 199407 }
 const DECEMBER = 12
 
 /** @returns whether all tables have years as periods, each named by its last month */
 export const isOfYears = (tables: readonly Table[]): boolean =>
-  tables.every((table) => FINANCING_TABLES.some((name) => name === table))
+  tables.every((table) => areaOf(datasetOf(table).area).periods === 'years')
 
 /** Inclusive range of months (YYYYMM); null for an open end. */
 export interface MonthRange {
@@ -37,7 +36,7 @@ function monthsOfTables(view: ReleaseView, tables: readonly Table[], { first, la
   const newest = storedMonths.at(-1)
   const [table] = tables
   if (oldest === undefined || newest === undefined || table === undefined) return []
-  const start = first === null ? oldest : Math.max(first, FIRST_MONTHS[datasetOf(table).area] ?? oldest)
+  const start = first === null ? oldest : Math.max(first, areaOf(datasetOf(table).area).firstMonth ?? oldest)
   const end = Math.min(last ?? newest, newest)
   return (isOfYears([table]) ? withEachYear(storedMonths) : monthsBetween(start, end)).filter(
     (period) => period >= start && period <= end,

@@ -15,7 +15,7 @@ import { stateOfFolders } from './missing-files.ts'
 import { lookAtPointer, POINTER } from './pointer.ts'
 import { wasRemoved } from './promote.ts'
 import { verifyRelease } from './verify.ts'
-import { componentId, type ReleaseView } from './view.ts'
+import { componentId, type ReleaseView, readComponents } from './view.ts'
 
 const POLL_MS = 500
 /** Delay before a refused release is verified again although no file changed. Reading all of it takes seconds. */
@@ -106,22 +106,15 @@ export function createStore(options: StoreOptions): ReleaseStore {
     options.onOpening?.(id)
     const analytics = await verify(id)
     if (analytics === null || analytics.area !== 'analytics') return null
-    const { cnes, demography, sih, sia, financing } = analytics.components
     const view: ReleaseView = {
       id,
       contentId: await contentIdOf(releasesDir, analytics),
       analytics,
-      components: {
-        cnes: cnes === undefined ? null : await verify(cnes),
-        demography: demography === undefined ? null : await verify(demography),
-        sih: sih === undefined ? null : await verify(sih),
-        sia: sia === undefined ? null : await verify(sia),
-        financing: financing === undefined ? null : await verify(financing),
-      },
+      components: await readComponents(analytics, verify),
       synthetic: analytics.synthetic,
     }
-    const refusedComponents = [cnes, demography, sih, sia, financing].filter(
-      (component) => component !== undefined && problems.has(component),
+    const refusedComponents = AREA_NAMES.flatMap((area) => analytics.components[area] ?? []).filter(
+      (component) => problems.has(component),
     )
     if (refusedComponents.length > 0)
       return refuse(id, new Error(`component ${refusedComponents.join(', ')} is refused`))

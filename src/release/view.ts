@@ -2,7 +2,8 @@
  * A verified analytics release with the components that it joins, as the rest of the service sees it. Values and pure
  * functions only; store.ts finds and verifies releases, engine/ opens their files.
  */
-import { AREA_NAMES, type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
+import { AREAS_BY_NEED, forEachArea } from '../model/areas.ts'
+import { type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { Coverage, Manifest } from './manifest.ts'
 
 export interface ReleaseView {
@@ -15,7 +16,17 @@ export interface ReleaseView {
 }
 
 export const componentManifests = ({ components }: ReleaseView): Manifest[] =>
-  AREA_NAMES.flatMap((area) => components[area] ?? [])
+  AREAS_BY_NEED.flatMap((area) => components[area] ?? [])
+
+/** @returns the components of an analytics release. @param read returns null for a release that is refused */
+export const readComponents = (
+  { components }: Manifest,
+  read: (releaseId: string) => Promise<Manifest | null>,
+): Promise<ReleaseView['components']> =>
+  forEachArea(async (area) => {
+    const id = components[area]
+    return id === undefined ? null : read(id)
+  })
 
 export const componentId = (view: ReleaseView, area: Area): string | null =>
   view.components[area]?.release_id ?? null

@@ -7,26 +7,18 @@ import { createEngine } from '../engine/duckdb/engine.ts'
 import { sharedLists } from '../engine/duckdb/views.ts'
 import type { Manifest } from '../release/manifest.ts'
 import { readManifest } from '../release/verify.ts'
-import { componentManifests, type ReleaseView } from '../release/view.ts'
+import { componentManifests, type ReleaseView, readComponents } from '../release/view.ts'
 import { type Sql, TEXT, table } from '../sql.ts'
 
 const SAMPLE_ROWS = 1000
 /** Number of parallel queries. The start of the server waits for this check, so a core is free meanwhile. */
 const CONCURRENCY = 2
 const [releasesDir = '', id = ''] = process.argv.slice(2)
-const readComponent = async (releaseId: string | undefined): Promise<Manifest | null> =>
-  releaseId === undefined ? null : readManifest(releasesDir, releaseId)
 const analytics = await readManifest(releasesDir, id)
 const view: ReleaseView = {
   id,
   analytics,
-  components: {
-    cnes: await readComponent(analytics.components.cnes),
-    demography: await readComponent(analytics.components.demography),
-    sih: await readComponent(analytics.components.sih),
-    sia: await readComponent(analytics.components.sia),
-    financing: await readComponent(analytics.components.financing),
-  },
+  components: await readComponents(analytics, (component) => readManifest(releasesDir, component)),
   synthetic: analytics.synthetic,
 }
 const engine = await createEngine({

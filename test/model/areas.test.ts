@@ -1,43 +1,43 @@
-/** The folders of model/ declare each name once, and joined they hold everything that is declared. */
+/** The table of areas: each area follows what it needs, has a release header and a name for readers, and every dataset belongs to one. */
 import t from 'tap'
-import * as joined from '../../src/model/areas.ts'
-import { MEANINGS } from '../../src/model/caveats.ts'
-import * as cnes from '../../src/model/cnes/index.ts'
-import { datasetOf } from '../../src/model/datasets.ts'
-import * as demography from '../../src/model/demography/index.ts'
-import * as financing from '../../src/model/financing/index.ts'
-import { isFlowMetric, METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
-import * as outlines from '../../src/model/outlines/index.ts'
-import * as sia from '../../src/model/sia/index.ts'
-import * as sih from '../../src/model/sih/index.ts'
-import * as territory from '../../src/model/territory/index.ts'
+import { EN } from '../../src/explorer/texts-en.ts'
+import { PT } from '../../src/explorer/texts-pt.ts'
+import { AREA_NAMES, AREAS_BY_NEED, areaOf, forEachArea } from '../../src/model/areas.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
+import { capabilitiesOfTable } from '../../src/model/table-capabilities.ts'
+import { FACT_TABLES, tablesOfArea } from '../../src/release/coverage.ts'
+import { RELEASE_ID } from '../../src/release/manifest.ts'
 
-t.test('no two areas declare one name', async (t) => {
-  for (const [kind, all] of Object.entries(joined)) {
-    const declared = [territory, cnes, demography, outlines, sih, sia, financing].flatMap((area) =>
-      Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}),
-    )
-    t.same(Object.keys(all).sort(), declared.sort(), kind)
-  }
-})
-
-t.test('sides of ratios are metrics that are no ratios', async (t) => {
-  for (const code of METRIC_CODES) {
-    const { numerator, denominator } = measuresOf(code)
-    t.equal(denominator !== null, metricOf(code).kind === 'ratio', `${code} of ${numerator.dataset}`)
-  }
-})
-
-t.test('what a number of admissions, production or transfers means is said in both languages', async (t) => {
-  const codes = METRIC_CODES.filter(
-    (code) =>
-      isFlowMetric(code) ||
-      ['sih', 'sia', 'financing'].includes(datasetOf(measuresOf(code).numerator.dataset).area),
+t.test('each area follows the areas that it needs, and every list of areas has all of them', async (t) => {
+  t.same([...AREAS_BY_NEED].sort(), [...AREA_NAMES].sort())
+  for (const [position, area] of AREAS_BY_NEED.entries())
+    for (const needed of areaOf(area).needs)
+      t.ok(
+        AREAS_BY_NEED.slice(0, position).some((other) => other === needed),
+        `${area} after ${needed}`,
+      )
+  const visited: string[] = []
+  t.same(
+    await forEachArea(async (area) => {
+      visited.push(area)
+      return area.length
+    }),
+    Object.fromEntries(AREA_NAMES.map((area) => [area, area.length])),
   )
-  t.same(Object.keys(MEANINGS).sort(), codes.toSorted())
-  for (const [code, { pt, en }] of Object.entries(MEANINGS)) {
-    t.match(pt, /\.$/, code)
-    t.match(en, /\.$/, code)
-    t.match(`${pt} `, /[çãáéíóúêõ]| não | sem /, `${code} in Portuguese`)
+  t.same(visited, AREA_NAMES, 'one after another, in the order of the table')
+  for (const area of [...AREA_NAMES, 'analytics']) {
+    t.match(`${area}-br-202605-${'0'.repeat(64)}`, RELEASE_ID)
+    for (const texts of [PT, EN]) t.type(texts.areas[area], 'string', area)
   }
+})
+
+t.test('every dataset belongs to an area of the table, and needs one capability', async (t) => {
+  for (const name of Object.keys(DATASETS) as DatasetName[]) {
+    t.ok(AREA_NAMES.includes(datasetOf(name).area), name)
+    const [capability, ...others] = capabilitiesOfTable(name)
+    t.same(others, [], name)
+    t.ok(CAPABILITIES.includes(capability as (typeof CAPABILITIES)[number]), name)
+  }
+  t.same(AREA_NAMES.flatMap(tablesOfArea), FACT_TABLES, 'each table of facts is in one area')
 })

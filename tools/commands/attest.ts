@@ -10,7 +10,7 @@ import { join, resolve } from 'node:path'
 import { ensureContent } from '../../src/import/content.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { loadNoteSigner } from '../../src/keys/signing.ts'
-import { type Manifest, RELEASE_ID } from '../../src/release/manifest.ts'
+import { type Manifest, RELEASE_AREAS, RELEASE_ID } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { attest, writeAttestation } from '../../src/trust/release-notes.ts'
@@ -45,7 +45,7 @@ export const command: Command = {
     try {
       const paths = (textOption(args, 'snapshots') ?? SNAPSHOTS).split(',').map((path) => resolve(path))
       // The manifest lists the rejected rows that the operator accepted, so every share is allowed here.
-      const { cnes, demography, sih, sia, financing, analytics } = await importPaths(paths, {
+      const result = await importPaths(paths, {
         releasesDir: folder,
         maxRejected: 1,
         withoutPopulation: true,
@@ -53,7 +53,7 @@ export const command: Command = {
         onProgress: (step) => progress.step(step),
       })
       progress.stop()
-      const made = [cnes, demography, sih, sia, financing, analytics].filter((each) => each !== null)
+      const made = RELEASE_AREAS.flatMap((area) => result[area] ?? [])
       const isHere = existsSync(join(releasesDir, id, 'manifest.json'))
       const same = made.includes(id)
         ? id
@@ -74,7 +74,7 @@ export const command: Command = {
         folder,
         same,
       )
-      const result = same === id ? 'same bytes' : 'same content'
+      const outcome = same === id ? 'same bytes' : 'same content'
       const note = attest(
         id,
         {
@@ -83,7 +83,7 @@ export const command: Command = {
           importer_version,
           catalog_version,
           platform: `${process.platform} ${process.arch}`,
-          result,
+          result: outcome,
           ...(content_id === undefined ? {} : { content_id }),
         },
         signer,
@@ -96,8 +96,8 @@ export const command: Command = {
           : `${path}\n`
       process.stdout.write(
         isJson
-          ? `${JSON.stringify({ release_id: id, rebuilt: true, result, made: same, content_id, name, note, file: path })}\n`
-          : `${id}: rebuilt and attested by ${name}\n${describeResult(result, same)}${place}`,
+          ? `${JSON.stringify({ release_id: id, rebuilt: true, result: outcome, made: same, content_id, name, note, file: path })}\n`
+          : `${id}: rebuilt and attested by ${name}\n${describeResult(outcome, same)}${place}`,
       )
       return 0
     } finally {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../../src/import/import.ts'
 import { countsAsRejected } from '../../src/import/rejected-rows.ts'
+import { RELEASE_AREAS } from '../../src/release/manifest.ts'
 import { readSettings } from '../../src/settings.ts'
 import { type Command, numberOption, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
@@ -59,13 +60,10 @@ export const command: Command = {
         },
       )
       progress.stop()
-      const { cnes, demography, sih, sia, financing, analytics, rows, rejected, odd, unknown, rowFiles } =
-        result
+      const { rowFiles, ...printed } = result
+      const { analytics, rows, rejected, odd, unknown } = result
       recorder?.recordReleases(await withComponents(releasesDir, analytics))
-      if (isJson)
-        process.stdout.write(
-          `${JSON.stringify({ cnes, demography, sih, sia, financing, analytics, rows, rejected, odd, unknown, row_files: rowFiles })}\n`,
-        )
+      if (isJson) process.stdout.write(`${JSON.stringify({ ...printed, row_files: rowFiles })}\n`)
       else {
         const report = await checkPromotion(releasesDir, analytics)
         const lines = [
@@ -78,12 +76,7 @@ export const command: Command = {
           ...rowLines(rowFiles),
           ...unknown.map((name) => `not known: ${name}`),
           ...(rows.population === 0 ? ['without population: every rate per inhabitant is null'] : []),
-          `cnes        ${cnes ?? '-'}`,
-          `demography  ${demography ?? '-'}`,
-          `sih         ${sih ?? '-'}`,
-          `sia         ${sia ?? '-'}`,
-          `financing   ${financing ?? '-'}`,
-          `analytics   ${analytics}`,
+          ...RELEASE_AREAS.map((area) => `${area.padEnd(11)} ${result[area] ?? '-'}`),
           ...reportLines(report),
           `To serve it: npx sus-data promote ${analytics}`,
         ]

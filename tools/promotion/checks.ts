@@ -9,11 +9,11 @@
 import { answerQuery } from '../../src/analytics/query.ts'
 import type { Engine } from '../../src/engine/types.ts'
 import { findEmptied } from '../../src/import/file-contents.ts'
+import { AREAS_BY_NEED, areaOf } from '../../src/model/areas.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
-import { AREA_NAMES, DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
-import { ADDED_UP_TABLES } from '../../src/model/dimensions.ts'
+import { DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
-import { statesCollected, statesEmpty, TABLES } from '../../src/release/coverage.ts'
+import { FACT_TABLES, statesCollected, statesEmpty } from '../../src/release/coverage.ts'
 import {
   collectedPeriods,
   componentManifests,
@@ -29,7 +29,7 @@ const STATE_MIN = 200
 const ROWS_SHARE = 0.1
 
 /** Tables that are published by state and month, or for the country. */
-const FACT_TABLES = [...TABLES, ...ADDED_UP_TABLES] as const
+const MONTHLY_TABLES = FACT_TABLES.filter((table) => areaOf(datasetOf(table).area).periods === 'months')
 
 export interface PromotionCheck {
   readonly name: string
@@ -82,12 +82,11 @@ function checksHold(view: ReleaseView): PromotionCheck {
   }
 }
 
-/** Requires facilities and population, and every area that the release in service has. */
+/** Requires the required areas (facilities and population), and every area that the release in service has. */
 function hasAreas({ components }: ReleaseView, before: ReleaseView | null): PromotionCheck {
-  const missing = AREA_NAMES.filter(
+  const missing = AREAS_BY_NEED.filter(
     (area) =>
-      components[area] === null &&
-      (area === 'cnes' || area === 'demography' || (before?.components[area] ?? null) !== null),
+      components[area] === null && (areaOf(area).isRequired || (before?.components[area] ?? null) !== null),
   )
   return {
     name: 'areas',
@@ -114,7 +113,7 @@ function filesHaveRows(after: ReleaseView, before: ReleaseView | null): Promotio
 /** Lists the files of a release, and non-empty files of the other release for the same tables and states. */
 function publishedFiles(after: ReleaseView, before: ReleaseView | null) {
   const filesOf = (view: ReleaseView) =>
-    FACT_TABLES.flatMap((table) =>
+    MONTHLY_TABLES.flatMap((table) =>
       collectedPeriods(view, table).flatMap((period) => {
         const empty = statesEmpty(view, table, period)
         const collected = statesCollected(view, table, period)
@@ -138,10 +137,7 @@ function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
   }
 }
 
-/**
- * Compares rows of each dataset's newest month. Periods of financing differ by source, so there the newest common one is
- * used.
- */
+/** Compares rows of each dataset's newest period. Periods of years differ by source, so there the newest common one is used. */
 function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
   const rowsOf = (view: ReleaseView, other: ReleaseView): Map<string, number> =>
     new Map(
@@ -149,10 +145,13 @@ function rowsAreLike(after: ReleaseView, before: ReleaseView): PromotionCheck {
         Object.entries(manifest.datasets)
           .filter(([name]) => !name.endsWith('_provenance') && !name.startsWith('set_aside'))
           .map(([name, { periods: datasetPeriods }]): [string, number] => {
-            const others = other.components.financing?.datasets[name]?.periods ?? []
+            const { area } = manifest
+            const others =
+              area === 'analytics' || areaOf(area).periods !== 'years'
+                ? []
+                : (other.components[area]?.datasets[name]?.periods ?? [])
             const commonPeriods = datasetPeriods.filter((period) => others.includes(period))
-            const periods =
-              manifest.area === 'financing' && commonPeriods.length > 0 ? commonPeriods : datasetPeriods
+            const periods = commonPeriods.length > 0 ? commonPeriods : datasetPeriods
             const newest = periods.length === 0 ? '' : `reference_period=${Math.max(...periods)}/`
             const files = manifest.files.filter(({ path }) => path.startsWith(`${name}/${newest}`))
             // Both admissions and production releases contain lists of procedures, so the area tells them apart.

@@ -4,7 +4,7 @@
  * never opens the other files.
  */
 import { join } from 'node:path'
-import { AREA_NAMES } from '../../model/datasets.ts'
+import { AREAS_BY_NEED } from '../../model/areas.ts'
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
@@ -75,7 +75,7 @@ export function unionOfLists(
   manifests: readonly Manifest[],
   filesOf: (manifest: Manifest) => readonly string[],
 ): string {
-  const ordered = AREA_NAMES.flatMap((area) => manifests.filter((manifest) => manifest.area === area))
+  const ordered = AREAS_BY_NEED.flatMap((area) => manifests.filter((manifest) => manifest.area === area))
   const lists = ordered.map((manifest, index) => {
     const columns = selectList(dataset, manifest.datasets[dataset]?.fields.map(({ name }) => name) ?? [])
     return `SELECT ${columns}, ${index} AS place FROM read_parquet([${filesOf(manifest).map(quoteText).join(', ')}], ${fileOptions(false)})`

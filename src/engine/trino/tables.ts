@@ -3,21 +3,14 @@
  * Output: names, statements that create and drop the tables, and relations that statements read. Only tables that plans aggregate
  * are included: facts, residents, the list of municipalities, pre-aggregates.
  */
-import { ADDED_UP_TABLES } from '../../model/dimensions.ts'
+import { FACT_DATASETS } from '../../model/dimensions.ts'
 import { PRE_AGGREGATE_NAMES } from '../../model/pre-aggregates.ts'
 import { columnsAsStored } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { manifestsOf, type ReleaseView } from '../../release/view.ts'
 
 const TABLES: ReadonlySet<string> = new Set<string>([
-  'facilities',
-  'bed_capacity',
-  'equipment_inventory',
-  'specialized_services',
-  'federal_health_transfers',
-  ...ADDED_UP_TABLES,
-  'population',
-  'population_by_age',
+  ...FACT_DATASETS,
   'municipalities',
   ...PRE_AGGREGATE_NAMES,
 ])

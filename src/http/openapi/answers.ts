@@ -6,7 +6,7 @@ import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
 import { LIMIT_METHODS, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
 import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
-import { manifestSchema } from '../../release/manifest.ts'
+import { manifestSchema, RELEASE_AREAS } from '../../release/manifest.ts'
 import { reportManifestSchema } from '../../report/manifest.ts'
 import {
   dictionary,
@@ -33,7 +33,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
   Release: object(
     {
       release_id: text('Id: area, scope, month and the digest of the manifest.'),
-      area: oneOf(['cnes', 'demography', 'sih', 'sia', 'financing', 'analytics'], 'What it covers.'),
+      area: oneOf(RELEASE_AREAS, 'What it covers.'),
       periods: PERIODS,
       rows: integer('Rows of all files.'),
       bytes: integer('Bytes of all files.'),

@@ -8,6 +8,7 @@ import { FACILITY_FIELDS, INCLUDED_FIELDS } from '../records/include-facility.ts
 import type { Route, ScopedRoute } from '../route.ts'
 import { documentOf, type Json, list, object, orNull, ref } from './json.ts'
 
+/** Names of single records, for datasets whose name is a plural. */
 const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   states: 'State',
   municipalities: 'Municipality',
@@ -16,24 +17,16 @@ const RECORD_NAMES: Readonly<Partial<Record<DatasetName, string>>> = {
   facilities: 'Facility',
   bed_types: 'BedType',
   bed_categories: 'BedCategory',
-  bed_capacity: 'BedCapacity',
   equipment_categories: 'EquipmentCategory',
   equipment_types: 'EquipmentType',
-  equipment_inventory: 'EquipmentInventory',
   specialized_service_types: 'SpecializedServiceType',
   specialized_service_classifications: 'SpecializedServiceClassification',
   specialized_services: 'SpecializedServiceOffering',
-  population: 'Population',
-  population_by_age: 'PopulationByAge',
-  hospital_admissions: 'HospitalAdmissions',
-  outpatient_production: 'OutpatientProduction',
-  health_financing: 'HealthFinancing',
 }
-export function recordName({ name }: Dataset): string {
-  const schemaName = RECORD_NAMES[name as DatasetName]
-  if (schemaName === undefined) throw new TypeError(`openapi/records.ts has no name for records of ${name}`)
-  return schemaName
-}
+/** @returns the name of a record's schema: that of the table, else the dataset's name in capitals (PopulationByAge) */
+export const recordName = ({ name }: Dataset): string =>
+  RECORD_NAMES[name as DatasetName] ??
+  name.replaceAll(/(?:^|_)([a-z])/g, (_match, letter: string) => letter.toUpperCase())
 
 const TEXT: Json = { type: ['string', 'null'] }
 const FLAG: Json = { type: 'boolean' }

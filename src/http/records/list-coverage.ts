@@ -206,7 +206,7 @@ export function statesFromRows(
   rows: RowStore | null,
 ): States | null | undefined {
   if (codes.length === 0) return null
-  const hasFlows = view.components.sih !== null || view.components.sia !== null
+  const hasFlows = ADDED_UP_TABLES.some((table) => view.components[datasetOf(table).area] !== null)
   if (view.components.cnes?.datasets.facilities === undefined) return hasFlows ? undefined : null
   const file = rows?.find(view, 'facilities', 'all') ?? null
   const rowsByFacility = codes.map((code) => file?.recordsOf(code) ?? null)

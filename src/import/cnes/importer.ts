@@ -54,7 +54,6 @@ interface CnesFiles {
 
 export const CNES: AreaImporter = {
   area: 'cnes',
-  needs: ['demography'],
   async recognises(name, readHead) {
     if (tableOfFile(name) !== null || isMunicipalityTable(name) || isCodeTable(name)) return true
     const state = recogniseStateFile(name)

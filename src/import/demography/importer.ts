@@ -37,7 +37,6 @@ const BRASILIA = 5300108
 
 export const DEMOGRAPHY: AreaImporter = {
   area: 'demography',
-  needs: [],
   async recognises(name, readHead) {
     if (territoryRole(name) !== null) return true
     const head = await readHead()

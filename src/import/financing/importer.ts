@@ -51,7 +51,7 @@ interface FinancingFiles {
 
 export const FINANCING: AreaImporter = {
   area: 'financing',
-  needs: ['demography'],
+  recognisesNames: true,
   recognises: async (name, readHead) =>
     /\.(csv|json|xlsx)$/i.test(name) && kindOf(name, await readHead()) !== null,
   async open(files) {

@@ -35,7 +35,6 @@ const PRODUCTION: AggregatedArea<'production'> = {
 
 export const SIA: AreaImporter = {
   area: 'sia',
-  needs: ['demography'],
   recognises: (name) => recogniseProductionFile(name) !== null,
   alsoReads: (name) => isProcedureTable(name) || isMunicipalityTable(name),
   async open(files) {

@@ -29,7 +29,6 @@ const ADMISSIONS: AggregatedArea<'admissions'> = {
 
 export const SIH: AreaImporter = {
   area: 'sih',
-  needs: ['demography'],
   recognises: (name) => recogniseAdmissionFile(name) !== null || isCodeTable(name),
   alsoReads: isMunicipalityTable,
   async open(files) {

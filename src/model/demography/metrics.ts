@@ -6,9 +6,10 @@ import type { Fact, Text } from '../types.ts'
 const PLACES = ['state', 'municipality', 'region', 'health_region', 'health_macroregion'] as const
 
 export const FACTS = {
-  population: { capability: 'demography.read', dimensions: PLACES },
+  population: { capability: 'demography.read', isPopulation: true, dimensions: PLACES },
   population_by_age: {
     capability: 'demography.read',
+    isPopulation: true,
     dimensions: [...PLACES, 'sex', 'age_group'],
   },
 } as const satisfies Partial<Record<DatasetName, Fact>>

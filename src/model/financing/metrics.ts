@@ -6,6 +6,8 @@ import type { Fact } from '../types.ts'
 export const FACTS = {
   federal_health_transfers: {
     capability: 'analytics.query.read',
+    isFlow: true,
+    hasUnknowns: true,
     dimensions: [
       'state',
       'municipality',

@@ -16,6 +16,8 @@ export const DIMENSIONS = {
 export const FACTS = {
   outpatient_production: {
     capability: 'analytics.query.read',
+    isFlow: true,
+    isAggregated: true,
     dimensions: [
       'state',
       'municipality',

@@ -69,8 +69,12 @@ export const DIMENSIONS = {
 const PROCEDURES = ['procedure_group', 'procedure_subgroup', 'procedure_form', 'procedure'] as const
 
 export const FACTS = {
+  // This dataset has the hospital, its twin has the patient's residence.
   hospital_admissions: {
     capability: 'analytics.query.read',
+    isFlow: true,
+    isAggregated: true,
+    twin: 'hospital_admissions_by_residence',
     dimensions: [
       'state',
       'municipality',
@@ -87,6 +91,8 @@ export const FACTS = {
   },
   hospital_admissions_by_residence: {
     capability: 'analytics.query.read',
+    isFlow: true,
+    isAggregated: true,
     dimensions: [
       'reference_period',
       'diagnosis_chapter',

@@ -4,6 +4,7 @@
  * Both depend only on the query's plan, release and fingerprint, so equal queries are cited equally. The reader adds the
  * address and date of access. Caveats about the numbers are notes, not part of the citation.
  */
+import { AREA_NAMES, areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
 import { CATALOG_VERSION, factDatasetsOf, measuresOf, metricOf } from '../../model/metrics.ts'
@@ -17,28 +18,15 @@ export interface Citation {
   readonly bibtex: string
 }
 
-interface PublishedSource {
-  /** Author in the form of an ABNT reference; `person` is the BibTeX form. */
-  readonly author: string
-  readonly person: string
-  readonly name: string
-}
+type PublishedSource = ReturnType<typeof areaOf>['source']
 
-const MINISTRY = {
-  author: 'BRASIL. Ministério da Saúde',
-  person: 'Brasil. Ministério da Saúde',
-} as const
+/** Sources by area, or by dataset where it has another one. The population is a denominator, so its sources come last. */
 const SOURCES: Readonly<Record<string, PublishedSource>> = {
-  cnes: { ...MINISTRY, name: 'Cadastro Nacional de Estabelecimentos de Saúde (CNES)' },
-  sih: { ...MINISTRY, name: 'Sistema de Informações Hospitalares do SUS (SIH/SUS)' },
-  sia: { ...MINISTRY, name: 'Sistema de Informações Ambulatoriais do SUS (SIA/SUS)' },
-  financing: { ...MINISTRY, name: 'Fundo Nacional de Saúde (FNS)' },
-  population_by_age: { ...MINISTRY, name: 'População residente por idade e sexo (POPSBR)' },
-  demography: {
-    author: 'INSTITUTO BRASILEIRO DE GEOGRAFIA E ESTATÍSTICA',
-    person: 'Instituto Brasileiro de Geografia e Estatística',
-    name: 'Censo Demográfico e Estimativas da População (IBGE)',
-  },
+  ...Object.fromEntries(
+    AREA_NAMES.filter((area) => area !== 'demography').map((area) => [area, areaOf(area).source]),
+  ),
+  population_by_age: { ...areaOf('cnes').source, name: 'População residente por idade e sexo (POPSBR)' },
+  demography: areaOf('demography').source,
 }
 
 /** Number of metrics in a title. The fingerprint identifies the query when the list is cut. */

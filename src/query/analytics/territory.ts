@@ -1,5 +1,6 @@
 /** Checks whether a release has a dimension's codes, mainly health regions, and notes their edition. Pure. */
 import { AppError, both } from '../../errors.ts'
+import { areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
 import type { Note } from '../../model/notes.ts'
@@ -20,7 +21,7 @@ export function requireDimension(
 ): void {
   const { member, derivedFrom } = dimensionOf(code)
   if (member === null) return
-  if (['sih', 'sia'].includes(datasetOf(member.dataset).area)) {
+  if (!areaOf(datasetOf(member.dataset).area).isRequired) {
     requireCodes(code, member.dataset, view, position)
     return
   }
@@ -57,19 +58,13 @@ function requireCodes(
   position: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
   if (componentManifests(view).some(({ datasets }) => datasets[dataset] !== undefined)) return
-  const isOfAdmissions = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sih')
-  const isOfProduction = dimensionOf(code).datasets.some((facts) => datasetOf(facts).area === 'sia')
-  const missingComponents = [
-    ...(isOfAdmissions ? [both('internações', 'hospital admissions')] : []),
-    ...(isOfProduction ? [both('produção ambulatorial', 'outpatient production')] : []),
-  ]
-  const files = [
-    ...(isOfAdmissions ? [both('RDUFAAMM.dbc do SIHSUS', 'RDUFAAMM.dbc files of SIHSUS')] : []),
-    ...(isOfProduction ? [both('PAUFAAMM.dbc do SIASUS', 'PAUFAAMM.dbc files of SIASUS')] : []),
+  const areas = [...new Set(dimensionOf(code).datasets.map((facts) => datasetOf(facts).area))]
+  const [missingComponents, files] = [
+    areas.map((area) => areaOf(area).records),
+    areas.map((area) => areaOf(area).files),
   ]
   // Earlier versions of the importer did not write every code list.
-  const isEarlier =
-    (isOfAdmissions && view.components.sih !== null) || (isOfProduction && view.components.sia !== null)
+  const isEarlier = areas.some((area) => view.components[area] !== null)
   throw new AppError('dimension_not_loaded', {
     detail: isEarlier
       ? both(

@@ -1,0 +1,46 @@
+/**
+ * Joins the declarations of every folder of model/ into one catalog, by kind. The order of the folders is the order of facts,
+ * dimensions and metrics in the catalog that the API returns. fields.ts, datasets.ts, dimensions.ts and metrics.ts derive the
+ * rest.
+ */
+import * as cnes from './cnes/index.ts'
+import * as demography from './demography/index.ts'
+import * as financing from './financing/index.ts'
+import * as outlines from './outlines/index.ts'
+import * as sia from './sia/index.ts'
+import * as sih from './sih/index.ts'
+import * as territory from './territory/index.ts'
+
+export const FIELDS = {
+  ...territory.FIELDS,
+  ...cnes.FIELDS,
+  ...demography.FIELDS,
+  ...outlines.FIELDS,
+  ...sih.FIELDS,
+  ...sia.FIELDS,
+  ...financing.FIELDS,
+}
+export const DATASETS = {
+  ...territory.DATASETS,
+  ...cnes.DATASETS,
+  ...demography.DATASETS,
+  ...outlines.DATASETS,
+  ...sih.DATASETS,
+  ...sia.DATASETS,
+  ...financing.DATASETS,
+}
+export const DIMENSIONS = {
+  ...territory.DIMENSIONS,
+  ...cnes.DIMENSIONS,
+  ...demography.DIMENSIONS,
+  ...sih.DIMENSIONS,
+  ...sia.DIMENSIONS,
+}
+export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS, ...sia.FACTS, ...financing.FACTS }
+export const METRICS = {
+  ...cnes.METRICS,
+  ...demography.METRICS,
+  ...sih.METRICS,
+  ...sia.METRICS,
+  ...financing.METRICS,
+}
