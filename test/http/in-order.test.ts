@@ -144,6 +144,22 @@ t.test(
   },
 )
 
+t.test('clients that read nothing keep no other client from sending ahead', async (t) => {
+  const bundle = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'
+  const silent = Array.from({ length: 20 }, () => {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.pause()
+    socket.write(bundle.repeat(20))
+    return socket
+  })
+  await wait(1000)
+  const ids = Array.from({ length: 20 }, (_, index) => `p-${index}`)
+  const answers = answersTo(ids.map((id) => page(id)).join(''), 20)
+  const text = await Promise.race([answers.then((all) => all.text), wait(20_000, '')])
+  t.same(idsOf(text), ids)
+  for (const socket of silent) socket.destroy()
+})
+
 t.test('a health check passes those that wait', async (t) => {
   const order: string[] = []
   const flood = Array.from({ length: 30 }, (_, index) =>
