@@ -308,59 +308,63 @@ function placesOf({ filters, months: asked }: AreaQuestion, group_by: readonly s
   )
 }
 
+/** @returns what differs between an answer, with its totals, and the oracle */
+async function compare(question: AreaQuestion): Promise<string[]> {
+  const wrong: string[] = []
+  const { metrics, group_by, filters, months: asked, over_period } = question
+  // A level without the months needs to be told what becomes of stocks.
+  const hasTotals = !(group_by.includes('reference_period') && metrics.includes('bed_capacity_sus'))
+  const { status, body } = await client.query({
+    metrics,
+    group_by,
+    filters: [...filters, ...monthFilters(asked, metrics)],
+    limit: 10_000,
+    ...(hasTotals ? { totals: true } : {}),
+    ...(over_period === null ? {} : { over_period }),
+  })
+  const name = JSON.stringify(question)
+  if (status !== 200) {
+    wrong.push(`${name}: ${JSON.stringify(body).slice(0, 300)}`)
+    return wrong
+  }
+  const levels: { group_by: readonly string[]; data: AnswerRow[] }[] = [
+    { group_by, data: body.data },
+    ...(body.totals ?? []),
+  ]
+  for (const [place, level] of levels.entries()) {
+    const oracle = answerAreas({ ...question, group_by: level.group_by }, data, EVERY_STATE)
+    const left = new Set(oracle.keys)
+    for (const codes of placesOf(question, level.group_by)) left.add(JSON.stringify(codes))
+    for (const { dimensions, metrics: values } of level.data) {
+      const codes = level.group_by.map((code) => dimensions[code]?.code ?? null)
+      left.delete(JSON.stringify(codes))
+      for (const metric of metrics) {
+        const found = values[metric] ?? null
+        const wanted = oracle.valueOf(metric, codes)
+        counts.values += 1
+        if (place > 0) counts.totals += 1
+        if (wanted === null) counts.nulls += 1
+        else if (metric === 'bed_occupancy_share') counts.occupancy += 1
+        else if (metric.startsWith('federal')) counts.transfers += 1
+        else if (metric.startsWith('outpatient')) counts.production += 1
+        if ((wanted === null ? null : Number(wanted)) !== found)
+          wrong.push(
+            `${name}: by ${level.group_by.join()} ${JSON.stringify(codes)} ${metric} is ${found}, not ${wanted}`,
+          )
+      }
+    }
+    if (level.data.length < 10_000 && left.size > 0)
+      wrong.push(`${name}: by ${level.group_by.join()} lacks ${[...left].slice(0, 3).join()}`)
+  }
+  if (new Set(metrics.map((code) => code.split('_')[0])).size > 1) counts.mixed += 1
+  if (filters.some(({ dimension }) => dimension === 'facility')) counts.facilities += 1
+  if (placesOf(question, group_by).length > 0) counts.residences += 1
+  return wrong
+}
+
 t.test('every value of drawn questions, and of their totals, is that of the oracle', async (t) => {
   const wrong: string[] = []
-  for (let turn = 0; turn < QUESTIONS; turn += 1) {
-    const question = drawQuestion()
-    const { metrics, group_by, filters, months: asked, over_period } = question
-    // A level without the months needs to be told what becomes of stocks.
-    const hasTotals = !(group_by.includes('reference_period') && metrics.includes('bed_capacity_sus'))
-    const { status, body } = await client.query({
-      metrics,
-      group_by,
-      filters: [...filters, ...monthFilters(asked, metrics)],
-      limit: 10_000,
-      ...(hasTotals ? { totals: true } : {}),
-      ...(over_period === null ? {} : { over_period }),
-    })
-    const name = JSON.stringify(question)
-    if (status !== 200) {
-      wrong.push(`${name}: ${JSON.stringify(body).slice(0, 300)}`)
-      continue
-    }
-    const levels: { group_by: readonly string[]; data: AnswerRow[] }[] = [
-      { group_by, data: body.data },
-      ...(body.totals ?? []),
-    ]
-    for (const [place, level] of levels.entries()) {
-      const oracle = answerAreas({ ...question, group_by: level.group_by }, data, EVERY_STATE)
-      const left = new Set(oracle.keys)
-      for (const codes of placesOf(question, level.group_by)) left.add(JSON.stringify(codes))
-      for (const { dimensions, metrics: values } of level.data) {
-        const codes = level.group_by.map((code) => dimensions[code]?.code ?? null)
-        left.delete(JSON.stringify(codes))
-        for (const metric of metrics) {
-          const found = values[metric] ?? null
-          const wanted = oracle.valueOf(metric, codes)
-          counts.values += 1
-          if (place > 0) counts.totals += 1
-          if (wanted === null) counts.nulls += 1
-          else if (metric === 'bed_occupancy_share') counts.occupancy += 1
-          else if (metric.startsWith('federal')) counts.transfers += 1
-          else if (metric.startsWith('outpatient')) counts.production += 1
-          if ((wanted === null ? null : Number(wanted)) !== found)
-            wrong.push(
-              `${name}: by ${level.group_by.join()} ${JSON.stringify(codes)} ${metric} is ${found}, not ${wanted}`,
-            )
-        }
-      }
-      if (level.data.length < 10_000 && left.size > 0)
-        wrong.push(`${name}: by ${level.group_by.join()} lacks ${[...left].slice(0, 3).join()}`)
-    }
-    if (new Set(metrics.map((code) => code.split('_')[0])).size > 1) counts.mixed += 1
-    if (filters.some(({ dimension }) => dimension === 'facility')) counts.facilities += 1
-    if (placesOf(question, group_by).length > 0) counts.residences += 1
-  }
+  for (let turn = 0; turn < QUESTIONS; turn += 1) wrong.push(...(await compare(drawQuestion())))
   t.same(wrong.slice(0, 8), [], `${wrong.length} are wrong`)
   t.comment(JSON.stringify(counts))
   for (const [what, count] of Object.entries(counts)) t.ok(count > 10, `${what}: ${count}`)
@@ -411,4 +415,47 @@ t.test('one month of beds and twelve of admissions', async (t) => {
       .sort(),
     ['2026-04', '2026-05'],
   )
+})
+
+t.test('a group of several states needs only the state of the facility that is filtered', async (t) => {
+  // Nobody collected the admissions of Amapá in 2026-05. The facility lies in another state.
+  const question: AreaQuestion = {
+    metrics: ['hospital_mortality_share', 'admissions_value'],
+    group_by: ['health_macroregion', 'financing_kind', 'municipality'],
+    filters: [
+      { dimension: 'state', operator: 'IN', value: ['AC', 'AP', 'RR'] },
+      { dimension: 'facility', operator: 'IN', value: ['8837605'] },
+    ],
+    months: ['2026-04', '2026-05'],
+    over_period: null,
+  }
+  t.same(await compare(question), [])
+  const [named] = data.tables.hospitals.filter(
+    ({ uf, reference_period: month, value_total_cents: cents }) =>
+      uf === 'RR' && month === '2026-05' && Number(cents) > 0,
+  )
+  const facility = String(named?.cnes_code)
+  for (const code of ['8837605', facility]) {
+    const filters = [
+      { dimension: 'facility', operator: 'EQ', value: code },
+      { dimension: 'state', operator: 'IN', value: ['AC', 'AP', 'RR'] },
+      { dimension: 'reference_period', operator: 'IN', value: question.months },
+    ]
+    const ask = async (...group_by: string[]) =>
+      (await client.query({ metrics: ['admissions_value'], group_by, filters })).body.data
+    const [total] = await ask()
+    t.equal(total.metrics.admissions_value > 0, code === facility, 'collected, with or without admissions')
+    // The region has a state that was not collected, and the facility does not lie there.
+    t.same(
+      (await ask('region')).map((row: AnswerRow) => row.metrics),
+      [total.metrics],
+    )
+    const byMacroregion: AnswerRow[] = await ask('health_macroregion')
+    for (const { dimensions, metrics } of byMacroregion) {
+      const place = dimensions.health_macroregion?.code ?? null
+      if (place === null) t.equal(metrics.admissions_value, 0, 'places without a macro-region')
+      else t.equal(metrics.admissions_value === null, String(place).startsWith('16'), `${place}`)
+    }
+    t.ok(byMacroregion.some(({ dimensions }) => dimensions.health_macroregion?.code === null))
+  }
 })
