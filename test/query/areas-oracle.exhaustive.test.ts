@@ -459,3 +459,29 @@ t.test('a group of several states needs only the state of the facility that is f
     t.ok(byMacroregion.some(({ dimensions }) => dimensions.health_macroregion?.code === null))
   }
 })
+
+t.test('a state has a row where filters leave only its ignored municipality', async (t) => {
+  const filters = [
+    { dimension: 'health_region', operator: 'NOT_IN', value: ['16003', '16001', '16002'] },
+    { dimension: 'state', operator: 'IN', value: ['AP'] },
+  ] as const
+  const metrics = ['average_stay_days', 'outpatient_value_approved', 'outpatient_quantity_approved']
+  t.same(await compare({ metrics, group_by: ['state'], filters, months: ['2026-04'], over_period: null }), [])
+  const month = { dimension: 'reference_period', operator: 'EQ', value: '2026-04' }
+  const ignored = { dimension: 'municipality', operator: 'EQ', value: 1600000 }
+  const ask = async (group_by: readonly string[], ...places: object[]): Promise<AnswerRow[]> =>
+    (await client.query({ metrics: metrics.slice(1), group_by, filters: [...places, month] })).body.data
+  for (const places of [filters, [ignored]]) {
+    const [total] = await ask([], ...places)
+    t.ok(
+      (total?.metrics.outpatient_quantity_approved ?? 0) > 0,
+      'there is production in no known municipality',
+    )
+    for (const group_by of [['state'], ['region'], ['state', 'reference_period'], ['municipality']])
+      t.same(
+        (await ask(group_by, ...places)).map(({ metrics }) => metrics),
+        [total?.metrics],
+        `by ${group_by.join()}`,
+      )
+  }
+})

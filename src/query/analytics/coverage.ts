@@ -60,7 +60,7 @@ export function scopeOf(
 }
 
 /** Dimensions whose members are unions of states. */
-const WHOLE_STATES: ReadonlySet<DimensionCode> = new Set(['state', 'region', 'residence_state'])
+export const WHOLE_STATES: ReadonlySet<DimensionCode> = new Set(['state', 'region', 'residence_state'])
 
 /** @returns states that the place filters leave; `ALL_STATES` itself when they leave all */
 export function statesInPlaces(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {

@@ -15,6 +15,7 @@ import {
 } from '../../../../model/dimensions.ts'
 import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { WHOLE_STATES } from '../../coverage.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePosition, MetricPlan } from '../../plan.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
@@ -119,35 +120,6 @@ ${join(keys, '\n  UNION ALL\n')}
   const scopeConditions = plan.placeFilters.map(placeCondition)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
-    // The ignored municipality of a state is a row when it has an active facility, whatever the metrics. A metric thus has the
-    // same rows alone and with others. It lies in no health region, so its facts go to the group without a code.
-    const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
-    const registryMonths = months.filter((period) => plan.facilityMonths.includes(period))
-    const facilityConditions = registryMonths.map(
-      (period) =>
-        sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
-    )
-    // Facilities in an unknown municipality may have admissions or production, which also need that row.
-    const flowConditions = plan.datasets
-      .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
-      .map(({ name, dataset, periods, source }) => {
-        const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
-        const facts = dataset as MonthlyFacts
-        const flowRows = isPlaced
-          ? preAggregateRows(source, periods)
-          : overMonths(
-              periods,
-              (period) => factsOf(facts, period),
-              (all) => factsOfMonths(facts, all),
-            )
-        const places = gathered(
-          `${plan.name}${name}_served`,
-          [{ name: 'municipality_ibge_code', type: 'INTEGER' }],
-          sql`SELECT ${either(EMPTY, TEXT('DISTINCT '))}municipality_ibge_code FROM ${flowRows} AS served`,
-        )
-        return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
-      })
-    const exists = sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...facilityConditions, ...flowConditions], ' OR ')})`
     const columns = groups.map((code) =>
       code === 'municipality' ? TEXT('code AS "municipality_ibge_code"') : key(code),
     )
@@ -155,15 +127,55 @@ ${join(keys, '\n  UNION ALL\n')}
     const distinct = groups.includes('municipality') ? EMPTY : TEXT('DISTINCT ')
     return sql`  SELECT ${distinct}${join([...columns, ...carried], ', ')}
   FROM ${members(groups)} AS members${crossJoin}
-  WHERE ${join([exists, ...scopeConditions], '\n    AND ')}`
+  WHERE ${join([existsSql(plan), ...scopeConditions], '\n    AND ')}`
   }
+  // Filters within a state may leave only its ignored municipality. Others leave all municipalities of a state, or none.
+  const inside = plan.placeFilters.every(({ dimension }) => WHOLE_STATES.has(dimension))
+    ? TEXT("territorial_type = 'MUNICIPALITY'")
+    : existsSql(plan)
   const scope =
     plan.placeFilters.length === 0
       ? EMPTY
-      : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE territorial_type = 'MUNICIPALITY' AND ${join(scopeConditions, ' AND ')})`
+      : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE ${inside} AND ${join(scopeConditions, ' AND ')})`
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
   return sql`  SELECT ${join([...columns, ...carried], ', ')}
   FROM ${membersOf('state')} AS members${crossJoin}${scope}`
+}
+
+/**
+ * @returns a condition on municipalities: those that are places of an answer
+ *
+ * The ignored municipality of a state is one when it has an active facility, whatever the metrics. A metric thus has the
+ * same rows alone and with others. It lies in no health region, so its facts go to the group without a code.
+ */
+function existsSql(plan: AggregatePlan): Sql {
+  const months = plan.spinePeriods.length > 0 ? plan.spinePeriods : [plan.facilityPeriod ?? []].flat()
+  const registryMonths = months.filter((period) => plan.facilityMonths.includes(period))
+  const facilityConditions = registryMonths.map(
+    (period) =>
+      sql`(territorial_type = 'IGNORED' AND code IN (SELECT municipality_ibge_code FROM ${municipalitiesWithFacilities(period)} AS active))`,
+  )
+  // Facilities in an unknown municipality may have admissions or production, which also need that row.
+  const flowConditions = plan.datasets
+    .filter((dataset) => carriesFlows(dataset) && hasRows(dataset))
+    .map(({ name, dataset, periods, source }) => {
+      const isPlaced = source !== null && preAggregateOf(source).keys.includes('municipality')
+      const facts = dataset as MonthlyFacts
+      const flowRows = isPlaced
+        ? preAggregateRows(source, periods)
+        : overMonths(
+            periods,
+            (period) => factsOf(facts, period),
+            (all) => factsOfMonths(facts, all),
+          )
+      const places = gathered(
+        `${plan.name}${name}_served`,
+        [{ name: 'municipality_ibge_code', type: 'INTEGER' }],
+        sql`SELECT ${either(EMPTY, TEXT('DISTINCT '))}municipality_ibge_code FROM ${flowRows} AS served`,
+      )
+      return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
+    })
+  return sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...facilityConditions, ...flowConditions], ' OR ')})`
 }
 
 /** @returns the months that are groups; null when months are not grouped */
