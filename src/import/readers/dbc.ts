@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { explode, stream } from 'node-pkware'
 import { ImportError } from '../import-error.ts'
+import { hasDbaseMark } from './dbf.ts'
 import { refuseLargeTable, refuseUnpacked } from './unpack-limits.ts'
 
 const CHUNK_BYTES = 4096
@@ -19,7 +20,7 @@ const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way 
  * @param head first bytes of the file, up to those two bytes
  */
 export function isDbc(head: Buffer): boolean {
-  if (head.length < 40 || head[0] !== 0x03) return false
+  if (head.length < 40 || !hasDbaseMark(head)) return false
   const stream = head.readUInt16LE(8) + 4
   const [literals = 0xff, dictionary = 0xff] = head.subarray(stream, stream + 2)
   return literals <= 1 && dictionary >= 4 && dictionary <= 6
@@ -30,7 +31,7 @@ export function isDbc(head: Buffer): boolean {
  * @throws ImportError if the bytes are not a .dbc, are truncated, or have a wrong CRC-32
  */
 export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
-  if (bytes.length < 40 || bytes[0] !== 0x03) throw new ImportError(file, 'is not a .dbc file', REMEDY)
+  if (bytes.length < 40 || !hasDbaseMark(bytes)) throw new ImportError(file, 'is not a .dbc file', REMEDY)
   const records = bytes.readUInt32LE(4)
   const headerLength = bytes.readUInt16LE(8)
   const recordLength = bytes.readUInt16LE(10)

@@ -12,7 +12,7 @@ import { crc32 } from 'node:zlib'
 import { explode, stream } from 'node-pkware'
 import { ImportError } from '../import-error.ts'
 import { isDbc } from './dbc.ts'
-import { type DbfColumn, readDbfColumns, refuseUncounted } from './dbf.ts'
+import { type DbfColumn, hasDbaseMark, readDbfColumns, refuseUncounted } from './dbf.ts'
 import { refuseUnpacked } from './unpack-limits.ts'
 
 export interface DbfHeader {
@@ -116,7 +116,7 @@ function readHeader(
   headBytes: Buffer,
   file: string,
 ): { length: number; recordLength: number; records: number; columns: readonly DbfColumn[] } {
-  if (headBytes.length < 33 || (headBytes[0] as number) % 16 !== 3)
+  if (headBytes.length < 33 || !hasDbaseMark(headBytes))
     throw new ImportError(file, 'is not a dBase file', REMEDY)
   const records = headBytes.readUInt32LE(4)
   const length = headBytes.readUInt16LE(8)

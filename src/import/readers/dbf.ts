@@ -25,25 +25,30 @@ export interface DbfTable {
 
 const REMEDY = 'Fetch the file again'
 
+/**
+ * Tells whether a file begins with the mark of dBase III or of a later dBase whose header has the same layout. The low bits are 3;
+ * the high ones say that there are memo or SQL files, such as 0x83.
+ */
+export const hasDbaseMark = (head: Buffer): boolean => head.length > 0 && (head[0] as number) % 16 === 3
+
 /** Tells whether the file contains all records that its header counts. */
 export const isWholeDbf = (bytes: Buffer): boolean =>
   bytes.length >= bytes.readUInt16LE(8) + bytes.readUInt32LE(4) * bytes.readUInt16LE(10)
 
 /** @throws ImportError if the header does not match the bytes */
 export function openDbf(bytes: Buffer, file: string): DbfTable {
-  if (bytes.length < 33 || (bytes[0] as number) % 16 !== 3)
-    throw new ImportError(file, 'is not a dBase file', REMEDY)
+  if (bytes.length < 33 || !hasDbaseMark(bytes)) throw new ImportError(file, 'is not a dBase file', REMEDY)
   const records = bytes.readUInt32LE(4)
   const headerLength = bytes.readUInt16LE(8)
   const recordLength = bytes.readUInt16LE(10)
   if (bytes.length < headerLength + records * recordLength)
     throw new ImportError(file, `is cut: ${records} records do not fit its ${bytes.length} bytes`, REMEDY)
-  const end = headerLength + records * recordLength
-  refuseUncounted(file, records, bytes[end], (bytes.length - end) / recordLength)
   const columns = readDbfColumns(bytes)
   const width = columns.reduce((sum, { length }) => sum + length, 1)
   if (columns.length === 0 || width !== recordLength)
     throw new ImportError(file, 'has columns that do not fill its records', REMEDY)
+  const end = headerLength + records * recordLength
+  refuseUncounted(file, records, bytes[end], (bytes.length - end) / recordLength)
   return {
     columns,
     records,

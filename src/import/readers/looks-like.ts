@@ -3,7 +3,7 @@
  * text of the file except certain column names, because other text may be personal data.
  */
 import { isUtf8 } from 'node:buffer'
-import { readDbfColumns } from './dbf.ts'
+import { hasDbaseMark, readDbfColumns } from './dbf.ts'
 import { kindOfColumns, remedyOf } from './table-kinds.ts'
 
 export interface Appearance {
@@ -42,7 +42,7 @@ export function looksLike(head: Buffer): Appearance {
 /** Tells whether a file begins like a dBase table, compressed (.dbc) or not. */
 export const isDbase = (head: Buffer): boolean =>
   head.length >= 33 &&
-  (head[0] as number) % 16 === 3 &&
+  hasDbaseMark(head) &&
   head.readUInt16LE(8) > 32 &&
   /^[A-Z]\w{0,9}\0/i.test(head.toString('latin1', 32, 43))
 
