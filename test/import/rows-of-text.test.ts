@@ -93,7 +93,7 @@ t.test('a quote that is never closed does not swallow the table', async (t) => {
   const lines = ['"A";"B"', '"1";"open']
   for (let index = 2; index <= 900; index += 1) lines.push(`${index};x`)
   const { staged, rows } = await stage(`${lines.join('\n')}\n`)
-  t.same(staged.rejected, [{ row: 2, reason: 'unreadable_unquoted_value' }])
+  t.same(staged.rejected, [{ row: 2, reason: 'unreadable_unclosed_quote' }])
   t.equal(rows.length, 899)
   t.same(rows.at(-1), [901, '900', 'x'])
 })

@@ -142,7 +142,7 @@ async function* readRecords(path: string, columns: number): AsyncGenerator<Publi
 }
 
 const classifyUnreadable = (cells: readonly string[] | 'open' | 'quote', columns: number): string => {
-  if (cells === 'open') return 'unreadable_unquoted_value'
+  if (cells === 'open') return 'unreadable_unclosed_quote'
   if (cells === 'quote') return 'unreadable_unquoted_value'
   return cells.length < columns ? 'unreadable_missing_columns' : 'unreadable_too_many_columns'
 }
