@@ -6,6 +6,7 @@ import { mkdir } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
+  type DuckDBAppender,
   type DuckDBConnection,
   DuckDBInstance,
   type DuckDBResultReader,
@@ -16,6 +17,8 @@ import { LimitReached } from './import-error.ts'
 
 export interface Session {
   readonly connection: DuckDBConnection
+  /** Appends rows to a table. The appender is closed even if `fill` throws. @throws the error of `fill` */
+  append(table: string, fill: (appender: DuckDBAppender) => void): Promise<void>
   /** Folder for extracted and spilled files. No release includes it. */
   readonly scratch: string
   run(sql: string): Promise<void>
@@ -100,6 +103,20 @@ export async function openSession(options: SessionOptions): Promise<Session> {
     return {
       connection,
       scratch: options.scratch,
+      async append(table, fill) {
+        const appender = await connection.createAppender(table)
+        try {
+          fill(appender)
+        } catch (error) {
+          try {
+            appender.closeSync()
+          } catch {
+            // An incomplete row cannot be flushed. The first error says why it is incomplete.
+          }
+          throw error
+        }
+        appender.closeSync()
+      },
       async run(sql) {
         await read(sql)
       },

@@ -124,3 +124,32 @@ t.test('a table that is said to be in order and is not is not written', async (t
   t.equal(written.entry.rows, 3, 'sorted where it is not')
   session.close()
 })
+
+t.test('an appender is closed when filling it fails', async (t) => {
+  const session = await open(1)
+  await session.run('CREATE TABLE filled (number INTEGER, text VARCHAR)')
+  await t.rejects(
+    session.append('filled', (appender) => {
+      appender.appendInteger(1)
+      appender.appendVarchar('complete')
+      appender.endRow()
+      throw new Error('the file ends here')
+    }),
+    { message: 'the file ends here' },
+  )
+  t.equal(await session.number('SELECT count(*) FROM filled'), 1, 'closing wrote the row')
+  await t.rejects(
+    session.append('filled', (appender) => {
+      appender.appendInteger(2)
+      throw new Error('within a row')
+    }),
+    { message: 'within a row' },
+  )
+  await session.append('filled', (appender) => {
+    appender.appendInteger(3)
+    appender.appendNull()
+    appender.endRow()
+  })
+  t.equal(await session.number('SELECT sum(number) FROM filled'), 4)
+  session.close()
+})

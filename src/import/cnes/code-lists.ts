@@ -103,24 +103,24 @@ export async function addTableCodes(
   codes: readonly TableCode[],
 ): Promise<void> {
   const list = catalogOf(dataset)
-  const appender = await session.connection.createAppender(`cat_${dataset}`)
-  for (const { key, values, file, row, edition } of codes) {
-    if (edition === null) appender.appendNull()
-    else appender.appendInteger(edition)
-    appender.appendInteger(edition === null ? ORIGIN.undated : ORIGIN.dated)
-    appender.appendBoolean(false)
-    for (const code of key) appender.appendVarchar(code)
-    for (const index of list.values.keys()) {
-      const value = values[index]
-      for (const text of [value?.value, value?.raw, value?.column])
-        if (text === undefined) appender.appendNull()
-        else appender.appendVarchar(text)
+  await session.append(`cat_${dataset}`, (appender) => {
+    for (const { key, values, file, row, edition } of codes) {
+      if (edition === null) appender.appendNull()
+      else appender.appendInteger(edition)
+      appender.appendInteger(edition === null ? ORIGIN.undated : ORIGIN.dated)
+      appender.appendBoolean(false)
+      for (const code of key) appender.appendVarchar(code)
+      for (const index of list.values.keys()) {
+        const value = values[index]
+        for (const text of [value?.value, value?.raw, value?.column])
+          if (text === undefined) appender.appendNull()
+          else appender.appendVarchar(text)
+      }
+      appender.appendVarchar(file)
+      appender.appendInteger(row)
+      appender.endRow()
     }
-    appender.appendVarchar(file)
-    appender.appendInteger(row)
-    appender.endRow()
-  }
-  appender.closeSync()
+  })
 }
 
 async function addBuiltIn(

@@ -35,15 +35,15 @@ export async function stageFacilityNames(
   await createTextTable(session, 'cadger_rows', columns)
   for (const opened of cadger) await appendRows(session, 'cadger_rows', opened, columns)
   await createTextTable(session, 'name_rows', columnsOf(FACILITY_NAME_LINEAGE))
-  const appender = await session.connection.createAppender('name_rows')
-  for (const { cnes, name, file, row } of names) {
-    appender.appendVarchar(file)
-    appender.appendInteger(row)
-    appender.appendVarchar(cnes)
-    appender.appendVarchar(name)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append('name_rows', (appender) => {
+    for (const { cnes, name, file, row } of names) {
+      appender.appendVarchar(file)
+      appender.appendInteger(row)
+      appender.appendVarchar(cnes)
+      appender.appendVarchar(name)
+      appender.endRow()
+    }
+  })
   const attributes = CADGER_LINEAGE.map(({ attribute }) => attribute).filter((name) => name !== 'cnes_code')
   const values = attributes.map((attribute) =>
     attribute === 'trade_name'

@@ -47,21 +47,21 @@ export async function stageMunicipalityCodes(
     )
   const bytes = await readTextFile(found.path, found.shown)
   const table = readCnv(bytes, found.name)
-  const appender = await session.connection.createAppender(name)
-  const codes = new Map<string, { target: string; label: string; row: number }>()
-  for (const { label, row, codes: ranges } of table.lines) {
-    const target = /^\d{6}(?= )/.exec(label)?.[0]
-    if (target === undefined) continue
-    for (const { from, to } of ranges)
-      for (let code = Number(from); /^\d{6}$/.test(from) && code <= Number(to); code += 1)
-        codes.set(String(code).padStart(6, '0'), { target, label, row })
-  }
-  for (const [code, { target, label, row }] of codes) {
-    for (const text of [code, target, label, found.name]) appender.appendVarchar(text)
-    appender.appendInteger(row)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append(name, (appender) => {
+    const codes = new Map<string, { target: string; label: string; row: number }>()
+    for (const { label, row, codes: ranges } of table.lines) {
+      const target = /^\d{6}(?= )/.exec(label)?.[0]
+      if (target === undefined) continue
+      for (const { from, to } of ranges)
+        for (let code = Number(from); /^\d{6}$/.test(from) && code <= Number(to); code += 1)
+          codes.set(String(code).padStart(6, '0'), { target, label, row })
+    }
+    for (const [code, { target, label, row }] of codes) {
+      for (const text of [code, target, label, found.name]) appender.appendVarchar(text)
+      appender.appendInteger(row)
+      appender.endRow()
+    }
+  })
   return {
     snapshots: [
       {

@@ -24,14 +24,14 @@ export async function appendRows(
   columns: readonly string[],
 ): Promise<void> {
   const present = columns.map((column) => file.columns.includes(column))
-  const appender = await session.connection.createAppender(table)
-  for (const { row, values } of file.read(columns)) {
-    appender.appendVarchar(name)
-    appender.appendInteger(row)
-    for (const [index, value] of values.entries())
-      if (present[index] === true) appender.appendVarchar(value)
-      else appender.appendNull()
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append(table, (appender) => {
+    for (const { row, values } of file.read(columns)) {
+      appender.appendVarchar(name)
+      appender.appendInteger(row)
+      for (const [index, value] of values.entries())
+        if (present[index] === true) appender.appendVarchar(value)
+        else appender.appendNull()
+      appender.endRow()
+    }
+  })
 }

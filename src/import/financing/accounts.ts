@@ -87,29 +87,29 @@ export async function stageAccounts(
     return path
   }
   const flush = async (): Promise<void> => {
-    const appender = await session.connection.createAppender('financing_accounts')
-    const appendBigInt = (value: bigint | null): void =>
-      value === null ? appender.appendNull() : appender.appendBigInt(value)
-    for (const account of batch) {
-      appender.appendVarchar(account.source)
-      appender.appendVarchar(account.entity)
-      appender.appendVarchar(account.sphere)
-      appender.appendInteger(account.year)
-      if (account.month === null) appender.appendNull()
-      else appender.appendInteger(account.month)
-      appender.appendVarchar(account.period)
-      appender.appendVarchar(account.stage)
-      appender.appendVarchar(account.stageName)
-      appender.appendVarchar(pathOf(account.category))
-      appendBigInt(account.amount)
-      appendBigInt(account.percentage)
-      appender.appendVarchar(file)
-      appender.appendInteger(account.row)
-      appender.appendVarchar(account.column)
-      appender.appendVarchar(account.raw)
-      appender.endRow()
-    }
-    appender.closeSync()
+    await session.append('financing_accounts', (appender) => {
+      const appendBigInt = (value: bigint | null): void =>
+        value === null ? appender.appendNull() : appender.appendBigInt(value)
+      for (const account of batch) {
+        appender.appendVarchar(account.source)
+        appender.appendVarchar(account.entity)
+        appender.appendVarchar(account.sphere)
+        appender.appendInteger(account.year)
+        if (account.month === null) appender.appendNull()
+        else appender.appendInteger(account.month)
+        appender.appendVarchar(account.period)
+        appender.appendVarchar(account.stage)
+        appender.appendVarchar(account.stageName)
+        appender.appendVarchar(pathOf(account.category))
+        appendBigInt(account.amount)
+        appendBigInt(account.percentage)
+        appender.appendVarchar(file)
+        appender.appendInteger(account.row)
+        appender.appendVarchar(account.column)
+        appender.appendVarchar(account.raw)
+        appender.endRow()
+      }
+    })
     batch = []
   }
   for await (const item of accounts) {

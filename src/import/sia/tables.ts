@@ -30,15 +30,15 @@ export async function createTables(session: Session, municipalities: string): Pr
 }
 
 export async function appendProduction(session: Session, read: AppendedFile<'production'>): Promise<void> {
-  const appender = await session.connection.createAppender('sia_production')
-  for (const { codes, values } of read.groups) {
-    for (const text of [read.uf, read.file, read.sha256]) appender.appendVarchar(text)
-    appender.appendInteger(read.rows)
-    for (const text of [read.part, ...codes]) appender.appendVarchar(text)
-    for (const value of values) appender.appendBigInt(BigInt(value))
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append('sia_production', (appender) => {
+    for (const { codes, values } of read.groups) {
+      for (const text of [read.uf, read.file, read.sha256]) appender.appendVarchar(text)
+      appender.appendInteger(read.rows)
+      for (const text of [read.part, ...codes]) appender.appendVarchar(text)
+      for (const value of values) appender.appendBigInt(BigInt(value))
+      appender.endRow()
+    }
+  })
 }
 
 const MONTH_ROWS = `

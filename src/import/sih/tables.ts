@@ -44,17 +44,17 @@ export async function appendAdmissions(session: Session, read: AppendedFile<'adm
     ['sih_hospitals', read.byHospital],
     ['sih_residences', read.byResidence],
   ] as const) {
-    const appender = await session.connection.createAppender(table)
-    for (const { codes, values } of groups) {
-      for (const text of [read.uf, read.file, read.sha256]) appender.appendVarchar(text)
-      appender.appendInteger(read.rows)
-      for (const code of codes)
-        if (code === '') appender.appendNull()
-        else appender.appendVarchar(code)
-      for (const value of values) appender.appendBigInt(BigInt(value))
-      appender.endRow()
-    }
-    appender.closeSync()
+    await session.append(table, (appender) => {
+      for (const { codes, values } of groups) {
+        for (const text of [read.uf, read.file, read.sha256]) appender.appendVarchar(text)
+        appender.appendInteger(read.rows)
+        for (const code of codes)
+          if (code === '') appender.appendNull()
+          else appender.appendVarchar(code)
+        for (const value of values) appender.appendBigInt(BigInt(value))
+        appender.endRow()
+      }
+    })
   }
 }
 
@@ -191,19 +191,19 @@ async function writeCodeList(
   await session.run(
     `CREATE TABLE ${table} (${columnPrefix}_code VARCHAR, ${columnPrefix}_name VARCHAR, source_file VARCHAR, source_row INTEGER${derivedColumns.map(([column]) => `, ${column} VARCHAR`).join('')})`,
   )
-  const appender = await session.connection.createAppender(table)
-  const appendText = (text: string | null): void =>
-    text === null ? appender.appendNull() : appender.appendVarchar(text)
-  for (const { code, name, file, row } of codes) {
-    appendText(code)
-    appendText(name)
-    appendText(file)
-    if (row === null) appender.appendNull()
-    else appender.appendInteger(row)
-    for (const [, derive] of derivedColumns) appendText(derive(code))
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append(table, (appender) => {
+    const appendText = (text: string | null): void =>
+      text === null ? appender.appendNull() : appender.appendVarchar(text)
+    for (const { code, name, file, row } of codes) {
+      appendText(code)
+      appendText(name)
+      appendText(file)
+      if (row === null) appender.appendNull()
+      else appender.appendInteger(row)
+      for (const [, derive] of derivedColumns) appendText(derive(code))
+      appender.endRow()
+    }
+  })
   return writeDataset(session, staging, list, null, `FROM ${table}`)
 }
 
