@@ -3,7 +3,7 @@
  * writes the same bytes with any number of processes. The readers are in sih/admission-files.ts and sia/production-files.ts.
  */
 import { createJobWorker } from '../../workers/entry.ts'
-import { ImportError } from '../import-error.ts'
+import { ImportError, type PackedError, packError, unpackError } from '../import-error.ts'
 import { type ProductionFileName, type ReadProduction, readProduction } from '../sia/production-files.ts'
 import {
   type AdmissionFileName,
@@ -59,7 +59,7 @@ interface PackedSums {
 type Packed = Readonly<Record<string, unknown>>
 export type DecodeReply =
   | { readonly read: Packed }
-  | { readonly refused: readonly [file: string, problem: string, remedy: string] }
+  | { readonly refused: PackedError }
   | { readonly error: string }
 
 /** Smaller imports are read in this process, because starting a worker takes a third of a second. */
@@ -74,7 +74,7 @@ export async function decode(job: DecodeJob): Promise<DecodeReply> {
       ),
     }
   } catch (error) {
-    if (error instanceof ImportError) return { refused: [error.file, error.problem, error.remedy] }
+    if (error instanceof ImportError) return { refused: packError(error) }
     return { error: error instanceof Error ? error.message : String(error) }
   }
 }
@@ -189,7 +189,7 @@ function createDecoder(): Decoder {
           'Import again, with --threads 1 if it happens again',
         )
       })
-      if ('refused' in reply) throw new ImportError(...reply.refused)
+      if ('refused' in reply) throw unpackError(reply.refused)
       if ('error' in reply) throw new Error(reply.error)
       return mapGroups(job.kind, reply.read, (groups) => unpack(groups as PackedSums)) as unknown as ReadOf<
         typeof job.kind
