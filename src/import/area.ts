@@ -6,6 +6,7 @@ import type { Area } from '../model/datasets.ts'
 import type { Manifest, Snapshot } from '../release/manifest.ts'
 import type { FoundFile, Recogniser } from './discover.ts'
 import type { EmptiedFile } from './file-contents.ts'
+import type { NamedNumbers } from './import-error.ts'
 import type { Session } from './session.ts'
 import type { NamedCheck } from './write-parquet.ts'
 
@@ -60,7 +61,7 @@ export interface BuiltArea {
   readonly counts: Record<string, number>
   readonly setAside: Manifest['set_aside']
   /** First rejected rows by setAsideKey(), for messages. Areas that write a table of rejected rows omit it. */
-  readonly firstRows?: ReadonlyMap<string, readonly number[]>
+  readonly firstRows?: ReadonlyMap<string, NamedNumbers>
   /** Rows out of `read` that could not be loaded. --max-rejected limits their share. */
   readonly rejected: number
   readonly read: number

@@ -7,7 +7,7 @@ import type { Area } from '../model/datasets.ts'
 import type { Manifest } from '../release/manifest.ts'
 import type { BuiltArea } from './area.ts'
 import { absentRows, describeEmptied } from './file-contents.ts'
-import { ImportError, NAMED_ROWS, namedRows } from './import-error.ts'
+import { ImportError, NAMED_ROWS, type NamedNumbers, nameFirst } from './import-error.ts'
 import { countsAsRejected, setAsideKey } from './rejected-rows.ts'
 import { quoteText, type Session } from './session.ts'
 
@@ -60,11 +60,12 @@ async function describeSetAside(
   const rejectedTable = [...rowsByFile.keys()].find((path) => /^set_aside|_set_aside/.test(path))
   const descriptions = await Promise.all(
     largest.map(async (entry) => {
-      const firstRowNumbers =
+      const first: NamedNumbers | undefined =
         rejectedTable === undefined
-          ? (firstRows?.get(setAsideKey(entry.file, entry.reason)) ?? [])
-          : await listFirstRows(session, join(staging, rejectedTable), entry)
-      return `${entry.file}: ${entry.reason} ${entry.rows}${firstRowNumbers.length === 0 ? '' : `, ${namedRows(firstRowNumbers)}`}`
+          ? firstRows?.get(setAsideKey(entry.file, entry.reason))
+          : { noun: 'row', numbers: await listFirstRows(session, join(staging, rejectedTable), entry) }
+      const named = first === undefined || first.numbers.length === 0 ? '' : `, ${nameFirst(first)}`
+      return `${entry.file}: ${entry.reason} ${entry.rows}${named}`
     }),
   )
   return descriptions.join('; ')

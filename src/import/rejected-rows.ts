@@ -3,6 +3,7 @@
  * writes them as a table of its release and counts them by file and reason in its manifest.
  */
 import type { Manifest } from '../release/manifest.ts'
+import { NAMED_ROWS, type NamedNumbers } from './import-error.ts'
 import type { Session } from './session.ts'
 import { type DatasetOutput, writeParquet } from './write-parquet.ts'
 
@@ -17,6 +18,41 @@ export interface SetAsideRow {
  * publisher marked as deleted.
  */
 const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted'])
+
+/** Counts rejected rows by file and reason for an area without a table of them, and keeps the first of each for messages. */
+export class RejectedCounts {
+  readonly #counts = new Map<string, Manifest['set_aside'][number]>()
+  readonly #first = new Map<string, NamedNumbers>()
+
+  /** @param rows the rejected rows, or only their number where no row can be named */
+  add(
+    file: string,
+    reason: string,
+    rows: number | readonly number[],
+    noun: NamedNumbers['noun'] = 'row',
+  ): void {
+    const count = typeof rows === 'number' ? rows : rows.length
+    if (count === 0) return
+    const key = setAsideKey(file, reason)
+    this.#counts.set(key, { file, reason, rows: (this.#counts.get(key)?.rows ?? 0) + count })
+    if (typeof rows === 'number') return
+    // Keep one more than messages show, so that a message can indicate that there are others.
+    const numbers = [...(this.#first.get(key)?.numbers ?? []), ...rows.slice(0, NAMED_ROWS + 1)]
+    this.#first.set(key, { noun, numbers: numbers.slice(0, NAMED_ROWS + 1) })
+  }
+
+  /** @returns counts in the order of file and reason */
+  list(): Manifest['set_aside'] {
+    return [...this.#counts.values()].sort((left, right) =>
+      `${left.file} ${left.reason}` < `${right.file} ${right.reason}` ? -1 : 1,
+    )
+  }
+
+  /** @returns the first rejected rows by setAsideKey() */
+  first(): ReadonlyMap<string, NamedNumbers> {
+    return this.#first
+  }
+}
 
 export const setAsideKey = (file: string, reason: string): string => `${file}\u0000${reason}`
 
@@ -36,15 +72,15 @@ export async function noteAside(
   file: string,
   rows: readonly SetAsideRow[],
 ): Promise<void> {
-  const appender = await session.connection.createAppender(table)
-  for (const { row, reason } of rows) {
-    appender.appendVarchar(dataset)
-    appender.appendVarchar(file)
-    appender.appendInteger(row)
-    appender.appendVarchar(reason)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append(table, (appender) => {
+    for (const { row, reason } of rows) {
+      appender.appendVarchar(dataset)
+      appender.appendVarchar(file)
+      appender.appendInteger(row)
+      appender.appendVarchar(reason)
+      appender.endRow()
+    }
+  })
 }
 
 export async function listSetAside(session: Session, table: string): Promise<Manifest['set_aside']> {

@@ -9,10 +9,10 @@ import { STATES } from '../../model/territory/states.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import type { FoundFile } from '../discover.ts'
-import { ImportError, NAMED_ROWS, UnknownContent } from '../import-error.ts'
+import { ImportError, UnknownContent } from '../import-error.ts'
 import { readTextFile } from '../readers/unpack-limits.ts'
 import { checkWorkbookParts } from '../readers/zip.ts'
-import { setAsideKey } from '../rejected-rows.ts'
+import { RejectedCounts } from '../rejected-rows.ts'
 import { foldText } from '../rules.ts'
 import { quoteName, quoteText, type Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
@@ -115,17 +115,10 @@ async function buildDemography(
   const list = pickList(sources)
   const names = new Map(list.table.municipalities.map(({ ibge_code, name }) => [ibge_code, name]))
   checkList(list.snapshot.file, new Set(names.keys()))
-  const setAside = new Map<string, number>()
-  const firstRows = new Map<string, number[]>()
-  const countSetAside = (file: string, reason: string, rows = 1, row: number | null = null): void => {
-    const key = setAsideKey(file, reason)
-    setAside.set(key, (setAside.get(key) ?? 0) + rows)
-    const first = firstRows.get(key) ?? []
-    if (row !== null && first.length <= NAMED_ROWS) firstRows.set(key, [...first, row])
-  }
+  const setAside = new RejectedCounts()
   for (const { snapshot, table } of sources)
     if (table.municipalities.length > 0 && snapshot !== list.snapshot)
-      countSetAside(snapshot.file, 'superseded', table.municipalities.length)
+      setAside.add(snapshot.file, 'superseded', table.municipalities.length)
 
   await session.run(
     `CREATE TABLE list_in (ibge_code INTEGER, name VARCHAR, source_row INTEGER, source_column VARCHAR, raw_value VARCHAR);
@@ -160,7 +153,7 @@ async function buildDemography(
   let rejected = 0
   let rowsRead = 0
   for (const { snapshot, table } of sources) {
-    for (const { reason, row } of table.set_aside) countSetAside(snapshot.file, reason, 1, row)
+    for (const { reason, row } of table.set_aside) setAside.add(snapshot.file, reason, [row])
     rowsRead += table.published
   }
   const years = new Map<string, IbgeSource>()
@@ -174,9 +167,9 @@ async function buildDemography(
     const rows: (string | number)[][] = []
     for (const cell of table.population) {
       if (years.get(`${cell.population_type} ${cell.reference_year}`) !== source)
-        countSetAside(snapshot.file, 'superseded')
+        setAside.add(snapshot.file, 'superseded', 1)
       else if (!listed.has(cell.municipality_code)) {
-        countSetAside(snapshot.file, 'unknown_municipality', 1, cell.row)
+        setAside.add(snapshot.file, 'unknown_municipality', [cell.row])
         rejected += 1
       } else
         rows.push([
@@ -230,15 +223,15 @@ async function buildDemography(
         )
   for (const { snapshot, table } of ages) {
     rowsRead += table.rows
-    if (table.deleted > 0) countSetAside(snapshot.file, 'deleted', table.deleted)
-    const unknown = stagedAges?.unknown.get(snapshot.file) ?? 0
-    rejected += unknown
-    if (unknown > 0) countSetAside(snapshot.file, 'unknown_municipality', unknown)
+    setAside.add(snapshot.file, 'deleted', table.deleted)
+    const unknown = stagedAges?.unknown.get(snapshot.file) ?? []
+    rejected += unknown.length
+    setAside.add(snapshot.file, 'unknown_municipality', unknown)
   }
 
   const codes = list.table.municipalities.map(({ ibge_code }) => ibge_code)
   const territory = territoryFiles === null ? null : await stageTerritory(session, territoryFiles, codes)
-  for (const { file, reason, rows } of territory?.setAside ?? []) countSetAside(file, reason, rows)
+  for (const { file, reason, rows, noun } of territory?.setAside ?? []) setAside.add(file, reason, rows, noun)
   rejected += territory?.rejected ?? 0
   rowsRead += territory?.read ?? 0
   const territorySql = territoryColumns(territory)
@@ -276,7 +269,8 @@ async function buildDemography(
   if (territory !== null) await session.run(regionsSql(territory.edition))
   const regionDatasets = territory?.datasets ?? []
   const outlines = mesh === null ? null : await stageOutlines(session, mesh, listed)
-  for (const [reason, rows] of outlines?.setAside ?? []) countSetAside(mesh?.mesh.file ?? '', reason, rows)
+  for (const [reason, features] of outlines?.setAside ?? [])
+    setAside.add(mesh?.mesh.file ?? '', reason, features, 'feature')
   rowsRead += mesh?.mesh.rows ?? 0
   rejected += outlines?.rejected ?? 0
   const optionalDatasets = [...byAge, ...regionDatasets, ...(outlines?.datasets ?? [])]
@@ -343,14 +337,8 @@ async function buildDemography(
           }),
       ...territory?.counts,
     },
-    setAside: [...setAside]
-      .map(([key, rows]) => ({
-        file: key.split('\u0000')[0] ?? '',
-        reason: key.split('\u0000')[1] ?? '',
-        rows,
-      }))
-      .sort((a, b) => (`${a.file} ${a.reason}` < `${b.file} ${b.reason}` ? -1 : 1)),
-    firstRows,
+    setAside: setAside.list(),
+    firstRows: setAside.first(),
     rejected,
     read: rowsRead,
     checks: Object.entries(violations).map(([name, count]) => ({ name, violations: count })),
@@ -366,14 +354,14 @@ async function insertRows(
   table: string,
   rows: readonly (readonly (string | number | null)[])[],
 ): Promise<void> {
-  const appender = await session.connection.createAppender(table)
-  for (const row of rows) {
-    for (const value of row) {
-      if (value === null) appender.appendNull()
-      else if (typeof value === 'number') appender.appendInteger(value)
-      else appender.appendVarchar(value)
+  await session.append(table, (appender) => {
+    for (const row of rows) {
+      for (const value of row) {
+        if (value === null) appender.appendNull()
+        else if (typeof value === 'number') appender.appendInteger(value)
+        else appender.appendVarchar(value)
+      }
+      appender.endRow()
     }
-    appender.endRow()
-  }
-  appender.closeSync()
+  })
 }

@@ -11,7 +11,7 @@ import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError, UnknownContent } from '../import-error.ts'
 import { quoteText, type Session } from '../session.ts'
-import { type Mesh, readMeshJson, readMeshShapefile, recogniseMesh } from './mesh-files.ts'
+import { type Mesh, type MeshArea, readMeshJson, readMeshShapefile, recogniseMesh } from './mesh-files.ts'
 import type { GridPoint, GridRing } from './rings.ts'
 import { simplifyMesh } from './simplify.ts'
 
@@ -113,7 +113,7 @@ async function readShapeSource(
 
 export interface StagedOutlines {
   readonly datasets: readonly ['municipality_outlines', 'outline_arcs']
-  readonly setAside: readonly (readonly [reason: string, rows: number])[]
+  readonly setAside: readonly (readonly [reason: string, features: readonly number[]])[]
   /** Number of areas whose code is not in the list. */
   readonly rejected: number
   readonly counts: Readonly<Record<string, number>>
@@ -127,8 +127,8 @@ export async function stageOutlines(
   listed: ReadonlySet<string>,
 ): Promise<StagedOutlines> {
   const municipalAreas = mesh.areas.filter(({ code }) => listed.has(String(code)))
-  const lagoons = mesh.areas.filter(({ code }) => LAGOONS.has(code)).length
-  const rejected = mesh.rows - municipalAreas.length - lagoons
+  const others = mesh.areas.filter(({ code }) => !listed.has(String(code)))
+  const unlisted = others.filter(({ code }) => !LAGOONS.has(code))
   const { arcs, areas } = simplifyMesh(municipalAreas)
   const rowOf = new Map(mesh.areas.map(({ code, row }) => [code, row]))
   await createTable(
@@ -170,15 +170,15 @@ export async function stageOutlines(
      SELECT outlines.*, place.name, place.uf, ${quoteText(mesh.file)} AS source_file, ${quoteText(mesh.column)} AS source_column
      FROM outlines_in AS outlines JOIN municipalities_out AS place USING (ibge_code)`,
   )
-  const reasons = [
-    ['not_a_municipality', lagoons],
-    ['unknown_municipality', rejected],
-    ['no_geometry', municipalAreas.length - areas.size],
-  ] as const
+  const rowsOf = (features: readonly MeshArea[]): number[] => features.map(({ row }) => row)
   return {
     datasets: ['municipality_outlines', 'outline_arcs'],
-    setAside: reasons.filter(([, rows]) => rows > 0),
-    rejected,
+    setAside: [
+      ['not_a_municipality', rowsOf(others.filter(({ code }) => LAGOONS.has(code)))],
+      ['unknown_municipality', rowsOf(unlisted)],
+      ['no_geometry', rowsOf(municipalAreas.filter(({ code }) => !areas.has(code)))],
+    ],
+    rejected: unlisted.length,
     counts: {
       municipality_outlines: areas.size,
       municipalities_without_outline: listed.size - areas.size,

@@ -206,7 +206,8 @@ const isoDay = (day: number): string => String(day).replace(/(\d{4})(\d{2})(\d{2
 const dayOf = (day: number): number => Date.parse(isoDay(day)) / 86_400_000
 
 export interface StagedAges {
-  readonly unknown: ReadonlyMap<string, number>
+  /** Rows of municipalities that are not in the list, by file. */
+  readonly unknown: ReadonlyMap<string, readonly number[]>
   readonly population: number
 }
 
@@ -221,13 +222,15 @@ export async function stagePopulationByAge(
     `CREATE TABLE population_by_age_in (municipality_code VARCHAR, reference_year INTEGER, sex VARCHAR, age_group VARCHAR,
        population INTEGER, source_file VARCHAR, source_cells STRUCT(source_row INTEGER, raw_value VARCHAR)[])`,
   )
-  const unlisted = new Map<string, number>()
+  const unlisted = new Map<string, number[]>()
   let total = 0
   for (const [index, table] of tables.entries()) {
     const lines: string[] = []
     for (const [municipality, cells] of table.municipalities) {
       if (!listed.has(String(municipality))) {
-        unlisted.set(table.file, (unlisted.get(table.file) ?? 0) + CELLS)
+        const rows = unlisted.get(table.file) ?? []
+        rows.push(...cells.rows)
+        unlisted.set(table.file, rows)
         continue
       }
       PUBLISHED_SEXES.forEach((sex, sexIndex) => {

@@ -7,8 +7,8 @@
 import { STATES } from '../../model/territory/states.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
-import { ImportError } from '../import-error.ts'
-import { cnvLookup, readCnv } from '../readers/cnv.ts'
+import { ImportError, type NamedNumbers } from '../import-error.ts'
+import { type CnvLine, cnvLookup, readCnv } from '../readers/cnv.ts'
 import { foldText } from '../rules.ts'
 import { quoteText, type Session } from '../session.ts'
 import {
@@ -69,8 +69,13 @@ export interface StagedTerritory {
   readonly datasets: readonly ('health_regions' | 'health_macroregions')[]
   readonly snapshots: readonly Snapshot[]
   readonly counts: Readonly<Record<string, number>>
-  readonly setAside: readonly { readonly file: string; readonly reason: string; readonly rows: number }[]
-  /** Number of listed municipalities without a health region. */
+  readonly setAside: readonly {
+    readonly file: string
+    readonly reason: string
+    readonly rows: readonly number[]
+    readonly noun: NamedNumbers['noun']
+  }[]
+  /** Number of listed municipalities without a health region, and of unreadable lines. */
   readonly rejected: number
   readonly read: number
 }
@@ -87,7 +92,8 @@ interface ReadKind {
   readonly members: ReadonlyMap<number, string>
   readonly regions: ReadonlyMap<string, Region>
   readonly snapshots: readonly Snapshot[]
-  readonly unlistedRows: number
+  readonly unlistedRows: readonly number[]
+  readonly unreadableRows: readonly number[]
   readonly read: number
   readonly file: string
 }
@@ -110,16 +116,16 @@ export async function stageTerritory(
      CREATE TABLE health_regions_in (code VARCHAR, name VARCHAR, source_file VARCHAR, source_row INTEGER);
      CREATE TABLE health_macroregions_in (code VARCHAR, name VARCHAR, source_file VARCHAR, source_row INTEGER)`,
   )
-  const appender = await session.connection.createAppender('territory_in')
-  const appendText = (text: string | null | undefined): void =>
-    text === null || text === undefined ? appender.appendNull() : appender.appendVarchar(text)
-  for (const code of municipalities) {
-    appender.appendInteger(code)
-    appendText(regions?.members.get(code))
-    appendText(macroregions?.members.get(code))
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append('territory_in', (appender) => {
+    const appendText = (text: string | null | undefined): void =>
+      text === null || text === undefined ? appender.appendNull() : appender.appendVarchar(text)
+    for (const code of municipalities) {
+      appender.appendInteger(code)
+      appendText(regions?.members.get(code))
+      appendText(macroregions?.members.get(code))
+      appender.endRow()
+    }
+  })
   await appendRegions(session, 'health_regions_in', regions)
   await appendRegions(session, 'health_macroregions_in', macroregions)
   const missing = municipalities.filter((code) => regions?.members.has(code) !== true).length
@@ -135,14 +141,17 @@ export async function stageTerritory(
       health_macroregions: macroregions?.regions.size ?? 0,
       municipalities_without_health_region: missing,
     },
-    setAside: kinds.flatMap(({ file, unlistedRows, members, kind }) => {
-      const unknown = municipalities.length - members.size
-      return [
-        ...(unlistedRows === 0 ? [] : [{ file, reason: 'not_a_municipality', rows: unlistedRows }]),
-        ...(unknown === 0 ? [] : [{ file, reason: `municipality_without_${kind.stem}`, rows: unknown }]),
-      ]
-    }),
-    rejected: missing,
+    setAside: kinds.flatMap(({ file, unlistedRows, unreadableRows, members, kind }) => [
+      { file, reason: 'not_a_municipality', rows: unlistedRows, noun: 'row' },
+      { file, reason: 'unreadable_row', rows: unreadableRows, noun: 'row' },
+      {
+        file,
+        reason: `municipality_without_${kind.stem}`,
+        rows: municipalities.filter((code) => !members.has(code)),
+        noun: 'municipality',
+      },
+    ]),
+    rejected: missing + kinds.reduce((sum, { unreadableRows }) => sum + unreadableRows.length, 0),
     read: kinds.reduce((sum, { read }) => sum + read, 0),
   }
 }
@@ -167,13 +176,15 @@ async function readKind(
       code,
       read.regionNames.get(code) ?? nameTable?.regions.get(code) ?? { name: null, file: null, row: null },
     )
+  const snapshots = [read.snapshot, ...(nameTable === null ? [] : [nameTable.snapshot])]
   return {
     kind,
     members: read.members,
     regions,
-    snapshots: [read.snapshot, ...(nameTable === null ? [] : [nameTable.snapshot])],
+    snapshots,
     unlistedRows: read.unlistedRows,
-    read: read.snapshot.rows,
+    unreadableRows: read.unreadableRows,
+    read: snapshots.reduce((sum, { rows }) => sum + rows, 0),
     file: source.name,
   }
 }
@@ -182,8 +193,9 @@ interface Membership {
   readonly members: ReadonlyMap<number, string>
   readonly regionNames: ReadonlyMap<string, Region>
   readonly snapshot: Snapshot
-  /** Number of rows without a listed municipality or with an "unknown" region. */
-  readonly unlistedRows: number
+  /** Rows with a code that is not in the list, or with an "unknown" region. */
+  readonly unlistedRows: readonly number[]
+  readonly unreadableRows: readonly number[]
 }
 
 async function readMembership(
@@ -196,7 +208,7 @@ async function readMembership(
   const rows = await readTable(session, file, [MUNICIPALITY, kind.column], 2)
   const codesBySixDigits = new Map(municipalities.map((code) => [Math.floor(code / 10), code]))
   const members = new Map<number, string>()
-  let unlistedRows = 0
+  const unlistedRows: number[] = []
   for (const { row, cells } of rows) {
     const [municipality = '', region = ''] = cells
     if (!/^\d{6,7}$/.test(municipality) || !/^\d+$/.test(region) || region.length !== kind.digits)
@@ -207,7 +219,7 @@ async function readMembership(
       )
     const code = codesBySixDigits.get(Number(municipality.slice(0, 6)))
     if (code === undefined || isUnknownRegion(region)) {
-      unlistedRows += 1
+      unlistedRows.push(row)
       continue
     }
     const previous = members.get(code)
@@ -225,6 +237,7 @@ async function readMembership(
     regionNames: new Map(),
     snapshot: snapshotOf(source, file.bytes, rows.length),
     unlistedRows,
+    unreadableRows: [],
   }
 }
 
@@ -240,10 +253,16 @@ async function readConversion(
   const members = new Map<number, string>()
   const regionNames = new Map<string, Region>()
   const form = new RegExp(`^(\\d{${kind.digits}}) +(.+)$`)
+  /** @returns region and name; null for an "unknown" place */
+  const regionOf = (line: CnvLine): readonly [region: string, label: string] | null => {
+    const [, region = '', label = ''] = form.exec(line.label) ?? []
+    return region === '' || isUnknownRegion(region) ? null : [region, label]
+  }
   for (const code of municipalities) {
     const line = lineOf(String(code).slice(0, 6))
-    const [, region = '', label = ''] = form.exec(line?.label ?? '') ?? []
-    if (line === null || region === '' || isUnknownRegion(region)) continue
+    const found = line === null ? null : regionOf(line)
+    if (line === null || found === null) continue
+    const [region, label] = found
     checkState(name, line.row, code, region)
     members.set(code, region)
     if (!regionNames.has(region))
@@ -255,12 +274,17 @@ async function readConversion(
       `names no place with a code of ${kind.digits} digits`,
       'Import br_regsaud.cnv and br_macsaud.cnv as TabNet publishes them',
     )
-  const unlistedRows = table.lines.length - members.size
+  const listed = new Set(municipalities.map((code) => String(code).slice(0, 6)))
+  // A range is a rule for codes that may come, so only single codes are compared with the list.
+  const isUnlisted = ({ codes }: CnvLine): boolean =>
+    codes.some(({ from, to }) => from === to && !listed.has(from))
+  const unlisted = table.lines.filter((line) => regionOf(line) === null || isUnlisted(line))
   return {
     members,
     regionNames,
-    snapshot: snapshotOf(source, bytes, table.lines.length),
-    unlistedRows: Math.max(0, unlistedRows),
+    snapshot: snapshotOf(source, bytes, table.lines.length + table.unread.length),
+    unlistedRows: unlisted.map(({ row }) => row),
+    unreadableRows: table.unread,
   }
 }
 
@@ -296,17 +320,17 @@ async function readNames(
 }
 
 async function appendRegions(session: Session, table: string, read: ReadKind | undefined): Promise<void> {
-  const appender = await session.connection.createAppender(table)
-  for (const [code, { name, file, row }] of read?.regions ?? []) {
-    appender.appendVarchar(code)
-    for (const text of [name, file])
-      if (text === null) appender.appendNull()
-      else appender.appendVarchar(text)
-    if (row === null) appender.appendNull()
-    else appender.appendInteger(row)
-    appender.endRow()
-  }
-  appender.closeSync()
+  await session.append(table, (appender) => {
+    for (const [code, { name, file, row }] of read?.regions ?? []) {
+      appender.appendVarchar(code)
+      for (const text of [name, file])
+        if (text === null) appender.appendNull()
+        else appender.appendVarchar(text)
+      if (row === null) appender.appendNull()
+      else appender.appendInteger(row)
+      appender.endRow()
+    }
+  })
 }
 
 export function territoryColumns(territory: StagedTerritory | null): {
