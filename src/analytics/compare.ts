@@ -14,9 +14,14 @@ import { CATALOG_VERSION } from '../model/metrics.ts'
 import { uniqueNotes, writeNotes } from '../model/note-sentences.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
-import { CAUSES, type Cause, printCauses } from '../query/analytics/dialect/duckdb/records.ts'
+import {
+  CAUSES,
+  type Cause,
+  type MeasureOfPlan,
+  printCauses,
+} from '../query/analytics/dialect/duckdb/records.ts'
 import { estimateAnswer } from '../query/analytics/estimate.ts'
-import type { AggregatePlan, DatasetPlan, MeasurePosition, MetricPlan } from '../query/analytics/plan.ts'
+import type { AggregatePlan, MeasurePosition, MetricPlan } from '../query/analytics/plan.ts'
 import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { componentAs } from '../query/text-schemas.ts'
 import { formatPeriod, type ReleaseView } from '../release/view.ts'
@@ -183,12 +188,7 @@ async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: Co
         const positionsKey = JSON.stringify([position, olderPosition])
         const causes =
           causesByPositions.get(positionsKey) ??
-          (await findMeasureCauses(
-            before.datasets[olderPosition.plan],
-            after.datasets[position.plan],
-            position.measure,
-            parts,
-          ))
+          (await findMeasureCauses(findMeasure(before, olderPosition), findMeasure(after, position), parts))
         if (causes === null) continue
         causesByPositions.set(positionsKey, causes)
         found.set(`${number} ${side} ${month}`, causes)
@@ -197,27 +197,32 @@ async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: Co
   return found
 }
 
+/** @returns a measure and its sub-query; null when the sub-query reads no rows */
+function findMeasure(plan: AggregatePlan, position: MeasurePosition): MeasureOfPlan | null {
+  const dataset = plan.datasets[position.plan]
+  const measure = dataset?.measures[position.measure]
+  return dataset === undefined || measure === undefined || !hasRows(dataset) ? null : { dataset, measure }
+}
+
+/** The measures of the two releases may differ in the year of their population. */
 async function findMeasureCauses(
-  before: DatasetPlan | undefined,
-  after: DatasetPlan | undefined,
-  index: number,
+  before: MeasureOfPlan | null,
+  after: MeasureOfPlan | null,
   parts: CompareParts,
 ): Promise<MeasureCauses | null> {
-  const measure = after?.measures[index]
-  if (after === undefined || before === undefined || measure === undefined) return null
-  if (!hasRows(after) || !hasRows(before)) return null
-  const statement = printCauses(before, after, measure)
+  if (before === null || after === null) return null
+  const statement = printCauses(before, after)
   const rows = await parts.engine.run(statement, parts.view, {
     ...optionsOf(parts, statement),
     other: parts.before,
   })
   const byGroup = new Map<string, CauseEntry[]>()
   for (const row of rows) {
-    const key = printGroupKey(after.keys, row)
+    const key = printGroupKey(after.dataset.keys, row)
     const entry = { cause: row.cause as Cause, records: Number(row.records), delta: Number(row.delta) }
     byGroup.set(key, [...(byGroup.get(key) ?? []), entry])
   }
-  return { keys: after.keys, byGroup }
+  return { keys: after.dataset.keys, byGroup }
 }
 
 const printGroupKey = (keys: readonly DimensionCode[], row: Row): string =>

@@ -6,6 +6,7 @@ import { importPaths } from '../../src/import/import.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { openClient } from '../fixtures/client.ts'
 import { columnOf, readZip, splitTable } from '../fixtures/raw-base.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -199,6 +200,43 @@ t.test('a release against itself, and back', async (t) => {
     ],
   )
 })
+
+t.test(
+  'the causes of a denominator add up where the years of the estimates differ',
+  secondRing,
+  async (t) => {
+    const folder = join(temporaryFolder('earlier'), 'ibge')
+    cpSync(join(snapshots, 'ibge'), folder, {
+      recursive: true,
+      filter: (path) => !/9324_2025|malha|snapshot/.test(path),
+    })
+    const { analytics: earlier } = await importPaths([folder], { releasesDir, maxRejected: 0.001 })
+    for (const group_by of [[], ['state'], ['reference_period']]) {
+      const { status, body } = await compare({
+        metrics: [
+          'beds_existing_per_100k',
+          ...(group_by.includes('reference_period') ? [] : ['population_estimated']),
+        ],
+        group_by,
+        filters: [{ dimension: 'state', operator: 'IN', value: ['RR', 'AC'] }],
+        population_basis: 'estimate_of_period',
+        old_release_id: earlier,
+        new_release_id: after,
+      })
+      t.equal(status, 200, JSON.stringify(body).slice(0, 200))
+      t.equal(body.data.length, group_by.includes('state') ? 2 : 1)
+      for (const { metrics } of body.data) {
+        const causes = metrics.beds_existing_per_100k.causes.filter(
+          ({ side }: { side: string }) => side === 'denominator',
+        )
+        t.ok(causes.length > 0 && causes.every(({ cause }: { cause: string }) => cause === 'revised'))
+        const sum = causes.reduce((total: number, { delta }: { delta: number }) => total + delta, 0)
+        t.not(sum, 0)
+        if (metrics.population_estimated !== undefined) t.equal(sum, metrics.population_estimated.delta)
+      }
+    }
+  },
+)
 
 t.test('what is refused', async (t) => {
   const missing = await client.post('/v1/analytics/compare', { metrics: ['bed_capacity_existing'] })

@@ -179,29 +179,36 @@ ORDER BY ${columnList(columns)}, source_file, source_row`
 export const CAUSES = ['added', 'removed', 'revised', 'reclassified'] as const
 export type Cause = (typeof CAUSES)[number]
 
+/** A measure and the sub-query that reads it. */
+export interface MeasureOfPlan {
+  readonly dataset: DatasetPlan
+  readonly measure: Measure
+}
+
 /**
  * Finds why a measure differs between two releases. Rows: the grouped keys, cause, records, delta.
  *
  * revised: in the same group in both releases, with another value. reclassified: in both releases, but in another group or
  * scope (moved, closed, opened again). added, removed: in one release only.
  */
-export function printCauses(before: DatasetPlan, after: DatasetPlan, measure: Measure): Sql {
-  const record = recordColumns(after, measure)
-  const groups = after.keys.map((dimension) => dimensionOf(dimension).column)
-  const printSide = (plan: DatasetPlan): Sql => contributionsByRecord(plan, measure, record)
+export function printCauses(before: MeasureOfPlan, after: MeasureOfPlan): Sql {
+  const record = recordColumns(after.dataset, after.measure)
+  const groups = after.dataset.keys.map((dimension) => dimensionOf(dimension).column)
+  const printSide = ({ dataset, measure }: MeasureOfPlan): Sql =>
+    contributionsByRecord(dataset, measure, record)
   // Counted codes, such as types present, are no records: they are added or removed, never reclassified.
-  const isRecord = measure.kind !== 'distinct' || measure.field === 'cnes_code'
-  const printExisting = (plan: DatasetPlan): Sql =>
+  const isRecord = after.measure.kind !== 'distinct' || after.measure.field === 'cnes_code'
+  const printExisting = ({ dataset }: MeasureOfPlan): Sql =>
     isRecord
-      ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(plan)}`
-      : sql`SELECT ${columnList(record)} FROM ${rowsSql(plan)} WHERE false`
+      ? sql`SELECT DISTINCT ${columnList(record)} FROM ${rowsSql(dataset)}`
+      : sql`SELECT ${columnList(record)} FROM ${rowsSql(dataset)} WHERE false`
   const names = [...new Set([...record, ...groups])].map(ident)
   const conditions = names.map((name) => sql`before.${name} IS NOT DISTINCT FROM after.${name}`)
   const coalescedNames = names.map(
     (name) => sql`CASE WHEN after.is_there THEN after.${name} ELSE before.${name} END AS ${name}`,
   )
   // Only flows have nullable keys.
-  const equal = TEXT(isAddedUp(after.dataset) ? 'IS NOT DISTINCT FROM' : '=')
+  const equal = TEXT(isAddedUp(after.dataset.dataset) ? 'IS NOT DISTINCT FROM' : '=')
   const isPresent = (where: string): Sql =>
     sql`EXISTS (SELECT 1 FROM ${ident(where)} WHERE ${joinAnd(record.map((name) => sql`${ident(where)}.${ident(name)} ${equal} changes.${ident(name)}`))})`
   const groupList = groups.length === 0 ? EMPTY : sql`${columnList(groups)}, `
