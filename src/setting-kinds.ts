@@ -1,4 +1,4 @@
-/** Types of settings, and parsers that several settings share. The settings are in settings.ts and trino-settings.ts. */
+/** Types of settings, and parsers that several settings share. The settings are in settings.ts, trino-settings.ts and source-settings.ts. */
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 

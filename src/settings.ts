@@ -17,6 +17,7 @@ import {
   setting,
   wholeNumber,
 } from './setting-kinds.ts'
+import { SOURCE_SETTINGS } from './source-settings.ts'
 import { TRINO_SETTINGS } from './trino-settings.ts'
 import { KEY_NAME, parseVerifier, type Verifier } from './trust/note.ts'
 
@@ -262,6 +263,7 @@ export const SETTINGS = {
     parse: (text) => (text === 'none' ? null : parseRedisUrl(text)),
   }),
   ...TRINO_SETTINGS,
+  ...SOURCE_SETTINGS,
 } as const
 
 export type SettingName = keyof typeof SETTINGS

@@ -47,6 +47,15 @@ t.test('nothing set: every default', async (t) => {
     trinoLocation: 'local:///releases',
     trinoMinRows: 200_000_000,
     trinoRowsMax: 5_000_000,
+    snapshotsDir: resolve('data/snapshots'),
+    sourceDatasus: 'ftp://ftp.datasus.gov.br',
+    sourceSigtap: 'ftp://ftp2.datasus.gov.br',
+    sourceCnes: 'https://cnes.datasus.gov.br',
+    sourceIbge: 'https://servicodados.ibge.gov.br',
+    sourceSiconfi: 'https://apidatalake.tesouro.gov.br',
+    fetchIdleMs: 90_000,
+    fetchAttempts: 5,
+    fetchPauseMs: 2000,
   })
   t.same(readSettings({ HOST: '', PORT: '', SUS_KEYS_FILE: '' }, machine), readSettings({}, machine))
   t.ok(readSettings({}).duckdbThreads >= 1, 'the defaults hold on this machine')
@@ -71,6 +80,7 @@ t.test('values', async (t) => {
 const BAD: readonly (readonly [string, string])[] = [
   ['HOST', 'not a host'],
   ['HOST', '300.1.1.1'],
+  ['SUS_FETCH_ATTEMPTS', '0'],
   ['SUS_ENGINE', 'spark'],
   ['SUS_TRINO_URL', 'http://user:word@trino:8080'],
   ['SUS_TRINO_URL', 'trino:8080'],
@@ -137,3 +147,20 @@ t.test('the address of a store, and that no message shows it', async (t) => {
       url,
     )
 })
+
+t.test(
+  'addresses of publishers: any protocol that is read, without query; their passwords are not shown',
+  async (t) => {
+    for (const address of [
+      'ftp://user:word@mirror:2121/a',
+      'https://mirror.example/datasus',
+      'file:///srv/mirror',
+    ])
+      t.equal(readSettings({ SUS_SOURCE_DATASUS: `${address}/` }, machine).sourceDatasus, address)
+    for (const address of ['ftp.datasus.gov.br', 'https://mirror.example/?q=1', 'file:///', 'sftp://mirror'])
+      t.throws(
+        () => readSettings({ SUS_SOURCE_DATASUS: address }, machine),
+        new SettingsError('SUS_SOURCE_DATASUS', '(not shown)', SETTINGS.sourceDatasus.allowed),
+      )
+  },
+)

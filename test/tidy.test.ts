@@ -28,7 +28,14 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'last-resort.ts': [],
   'setting-kinds.ts': [],
   'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
-  'settings.ts': ['machine.ts', 'setting-kinds.ts', 'trino-settings.ts', 'trust/note.ts'],
+  'source-settings.ts': ['setting-kinds.ts'],
+  'settings.ts': [
+    'machine.ts',
+    'setting-kinds.ts',
+    'trino-settings.ts',
+    'source-settings.ts',
+    'trust/note.ts',
+  ],
   'sql.ts': ['model', 'errors.ts'],
   release: ['model', 'engine/types.ts', 'files.ts', 'errors.ts'],
   engine: ['model', 'release', 'sql.ts', 'errors.ts', 'turns.ts', 'slices.ts'],
@@ -73,6 +80,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'json-size.ts',
     'machine.ts',
   ],
+  // Fetching checks containers with the readers of the import.
+  acquire: ['model', 'import', 'release/digest.ts', 'files.ts', 'settings.ts'],
   keys: ['model', 'trust/note.ts', 'files.ts', 'errors.ts'],
   // Signatures and the log of releases: of what is in a release it knows the id alone.
   trust: ['release', 'files.ts'],
@@ -195,6 +204,7 @@ const PACKAGES: readonly { readonly prefix: string; readonly owners: readonly st
   { prefix: '@duckdb/', owners: ['engine', 'import', 'rows', 'workers'] },
   { prefix: 'fastify', owners: ['http', 'app.ts', 'main.ts'] },
   { prefix: '@redis/', owners: ['keys'] },
+  { prefix: 'basic-ftp', owners: ['acquire'] },
   { prefix: '@fastify/', owners: ['http', 'app.ts', 'main.ts'] },
 ]
 

@@ -18,6 +18,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   start: () => import('./commands/start.ts'),
   serve: () => import('./commands/serve.ts'),
   demo: () => import('./commands/demo.ts'),
+  fetch: () => import('./commands/fetch.ts'),
   import: () => import('./commands/import.ts'),
   verify: () => import('./commands/verify.ts'),
   content: () => import('./commands/content.ts'),
@@ -48,6 +49,7 @@ const OPERATOR_ERRORS = new Set([
   'NoteError',
   'PruneError',
   'TrinoUnusable',
+  'FetchError',
 ])
 
 /** @param args arguments after `sus-data`; @returns the exit code */

@@ -5,6 +5,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { PUBLISHER } from '../src/acquire/publishers.ts'
+import { SOURCES } from '../src/acquire/sources.ts'
 import { ERRORS } from '../src/errors.ts'
 import { costOf, methodOf } from '../src/http/route.ts'
 import { ROUTES } from '../src/http/routes/index.ts'
@@ -83,6 +85,19 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
         setting.allowed,
       ]),
     ),
+  sources: async () =>
+    table(
+      ['source', 'areas', 'publisher', 'what', 'since', 'changes', 'how'],
+      SOURCES.map((source) => [
+        code(source.code),
+        codes(source.areas),
+        source.kind === 'by hand' ? source.publisher : PUBLISHER[source.publisher].name,
+        source.what,
+        source.first ?? '–',
+        source.changes,
+        source.kind === 'by hand' ? `by hand: ${source.how}` : 'fetch',
+      ]),
+    ),
   metrics: async () =>
     table(
       ['metric', 'kind', 'unit', 'what'],
@@ -106,7 +121,12 @@ export const TABLES: Readonly<Record<string, () => Promise<string>>> = {
     ),
 }
 
-export const PAGES = ['docs/api.md', 'docs/analytics.md', 'docs/operating.md'] as const
+export const PAGES = [
+  'docs/api.md',
+  'docs/analytics.md',
+  'docs/operating.md',
+  'docs/bringing-data-in.md',
+] as const
 
 const MARKED = /<!-- table: (\w+) -->\n[\s\S]*?<!-- end of table -->/g
 

@@ -3,10 +3,11 @@
  * --json. Standard output stays free for the command's result.
  */
 import { SingleBar } from 'cli-progress'
+import { formatBytes } from './fetch-lines.ts'
 
 export interface Progress {
-  /** Starts a step and ends the previous one. @param total size of the step, when known */
-  step(name: string, total?: number): void
+  /** Starts a step and ends the previous one. @param total size of the step, when known; @param unit what the size counts */
+  step(name: string, total?: number, unit?: 'steps' | 'bytes'): void
   advance(done: number): void
   stop(): void
 }
@@ -33,9 +34,11 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
   const bar = new SingleBar({
     stream,
     // Without a size, the bar shows the step's name and the elapsed time.
-    format: (_options, params, { name, sized }: { name: string; sized: boolean }) => {
-      const seconds = `${Math.round((Date.now() - params.startTime) / 1000)} s`
+    format: (_options, params, { name, sized, unit }: { name: string; sized: boolean; unit: string }) => {
+      const elapsedMs = Date.now() - params.startTime
+      const seconds = `${Math.round(elapsedMs / 1000)} s`
       if (!sized) return `${name}  ${seconds}`
+      if (unit === 'bytes') return describeBytes(name, params.value, params.total, elapsedMs)
       const filled = Math.round(Math.min(1, params.progress) * 30)
       return `${'█'.repeat(filled)}${'░'.repeat(30 - filled)} ${params.value}/${params.total}  ${name}  ${seconds}`
     },
@@ -46,13 +49,14 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
   let begun = 0
   let sized = false
   return {
-    step(name, total = 0) {
+    step(name, total = 0, unit = 'steps') {
       // A step with a size gets its own bar. Other steps advance a common bar when the number of steps is set.
       if (begun > 0) bar.stop()
       sized = total > 0
       bar.start(sized ? total : Math.max(steps, begun + 1), sized ? 0 : begun, {
         name,
         sized: sized || steps > 0,
+        unit: sized ? unit : 'steps',
       })
       begun += 1
     },
@@ -64,4 +68,13 @@ function createBar(stream: NodeJS.WriteStream, steps: number): Progress {
       begun = 0
     },
   }
+}
+
+/** Formats bytes that are here and the time that the others take at the average speed so far. */
+function describeBytes(name: string, done: number, total: number, elapsedMs: number): string {
+  const filled = Math.round(Math.min(1, done / total) * 30)
+  const left = done > 0 ? Math.max(0, ((total - done) * elapsedMs) / done / 1000) : null
+  const time =
+    left === null ? '' : `  ${left < 90 ? `${Math.ceil(left)} s` : `${Math.ceil(left / 60)} min`} left`
+  return `${'█'.repeat(filled)}${'░'.repeat(30 - filled)} ${formatBytes(done)} of ${formatBytes(total)}  ${name}${time}`
 }

@@ -8,6 +8,13 @@ import { basename, dirname, join } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
 import { STATES } from '../model/territory/states.ts'
 import { digestFile } from '../release/digest.ts'
+import {
+  ACQUISITION_FILE,
+  type AcquiredFile,
+  readAcquisitionFile,
+  toFacts,
+  VERSIONS_FOLDER,
+} from './acquisition.ts'
 import { ImportError } from './import-error.ts'
 import { readDbfColumns } from './readers/dbf.ts'
 import { parseJson } from './readers/json.ts'
@@ -32,12 +39,9 @@ export interface FoundFile {
   readonly shown: string
 }
 
-/** The operator's note of where and when a file was fetched. No digest includes it. */
-export interface Acquisition {
+/** Place and time at which a file was fetched, from acquisition.json or from the operator's notes. No digest includes them. */
+export interface Acquisition extends AcquiredFile {
   readonly file: string
-  readonly publisher: string | null
-  readonly url: string | null
-  readonly retrieved_at: string | null
 }
 
 export interface Recogniser {
@@ -85,6 +89,13 @@ export async function discover<Area extends Recogniser>(
   const recognisedByPath = new Map<string, boolean>()
   /** Outermost archive → its packed size, and the unpacked size of all archives inside. */
   const sizesByOutermost = new Map<string, { readonly packed: number; readonly bytes: number }>()
+
+  const acquiredByFolder = new Map<string, Readonly<Record<string, AcquiredFile>>>()
+  const acquiredIn = (folder: string): Readonly<Record<string, AcquiredFile>> => {
+    const facts = acquiredByFolder.get(folder) ?? readAcquisitionFile(join(folder, ACQUISITION_FILE))
+    acquiredByFolder.set(folder, facts)
+    return facts
+  }
 
   /** @returns whether an area recognised the file or one of its entries */
   const visitFile = async (file: FoundFile, depth: number): Promise<boolean> => {
@@ -146,7 +157,9 @@ export async function discover<Area extends Recogniser>(
       throw new ImportError(path, 'does not exist', 'Check the path')
     })
     if (entry.isDirectory()) {
-      for (const name of (await readdir(path)).sort()) await visitPath(join(path, name), false)
+      // Older versions of files that changed at the publisher are kept, not imported.
+      for (const name of (await readdir(path)).sort())
+        if (name !== VERSIONS_FOLDER) await visitPath(join(path, name), false)
       return
     }
     // Reject pipes and devices, because reading them may never end.
@@ -157,6 +170,9 @@ export async function discover<Area extends Recogniser>(
         'Give it a file or a folder',
       )
     const file: FoundFile = { name: basename(path), path, archive: null, shown: path }
+    if (file.name === ACQUISITION_FILE) return
+    const facts = acquiredIn(dirname(path))[file.name]
+    if (facts !== undefined) acquisitions.push({ file: file.name, ...facts })
     if (isNamed) named.push(file)
     // Visit each file once, even if it is named twice or lies in a named folder.
     const resolvedPath = await realpath(path)
@@ -249,13 +265,7 @@ async function readSnapshotNotes(path: string, acquisitions: Acquisition[]): Pro
       'Correct it or take it away',
     )
   }
-  const stringOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
   for (const [file, { url, retrieved_at }] of Object.entries(notes.files ?? {}))
-    acquisitions.push({
-      file,
-      publisher: stringOrNull(notes.publisher),
-      url: stringOrNull(url),
-      retrieved_at: stringOrNull(retrieved_at),
-    })
+    acquisitions.push({ file, ...toFacts({ publisher: notes.publisher, url, retrieved_at }) })
   return notes.synthetic === true
 }

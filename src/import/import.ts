@@ -268,8 +268,15 @@ function checkPopulation(demography: Manifest | undefined, { withoutPopulation }
 }
 
 function selectNotes({ snapshots }: BuiltArea, acquisitions: readonly Acquisition[]): Acquisition[] | null {
-  const files = new Set(snapshots.map(({ file, archive }) => archive?.file.split('/')[0] ?? file))
-  const notes = acquisitions.filter(({ file }) => files.has(file))
+  // Facts with a digest belong to those bytes only: another file may have taken the name since.
+  const digests = new Map<string, Set<string>>()
+  for (const { file, archive, sha256 } of snapshots) {
+    const name = archive?.file.split('/')[0] ?? file
+    digests.set(name, (digests.get(name) ?? new Set()).add(archive?.sha256 ?? sha256))
+  }
+  const notes = acquisitions.filter(
+    ({ file, sha256 }) => digests.has(file) && (sha256 === null || digests.get(file)?.has(sha256) === true),
+  )
   return notes.length > 0 ? notes : null
 }
 

@@ -1,0 +1,183 @@
+/**
+ * Reads the listings of sources and chooses the files of the scope. After a fetch it takes away the names of files that the chosen
+ * ones replace: older editions, and parts of a month that the publisher joined or split anew.
+ */
+import { existsSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { openListings } from './listings.ts'
+import {
+  foldersOf,
+  type Gap,
+  type ListedFile,
+  matchFiles,
+  planByState,
+  planNewest,
+  type Scope,
+} from './plan.ts'
+import { describeError, withRetries } from './retry.ts'
+import { namesIn, type Snapshots } from './snapshots.ts'
+import {
+  type FetchArea,
+  FetchError,
+  type ListedSource,
+  NotThere,
+  type Patience,
+  PUBLISHERS,
+  type PublisherCode,
+  type Remote,
+  type RemoteFile,
+} from './types.ts'
+
+export interface ListingOptions extends Scope {
+  readonly into: string
+  readonly areas: readonly FetchArea[]
+  readonly isDry: boolean
+  readonly signal: AbortSignal
+  readonly now: number
+  readonly patience: Patience
+  readonly open: (publisher: PublisherCode) => Remote
+  readonly onStep?: (step: string) => void
+}
+
+/** Chosen files of a source. They are trusted if every listing of the source was. */
+export interface Chosen {
+  readonly files: readonly ListedFile[]
+  readonly isTrusted: boolean
+}
+
+export interface ListedPlan {
+  readonly chosen: ReadonlyMap<ListedSource, Chosen>
+  readonly missing: readonly Gap[]
+  readonly newest: Readonly<Record<string, number>>
+  readonly failures: readonly string[]
+}
+
+const yearOf = ({ now }: { readonly now: number }): number => Math.floor(now / 100)
+
+export async function readListings(
+  sources: readonly ListedSource[],
+  options: ListingOptions,
+): Promise<ListedPlan> {
+  const { into, areas, isDry } = options
+  const listings = openListings(into)
+  const failures: string[] = []
+  const untrusted = new Set<ListedSource>()
+  const filesBySource = new Map<ListedSource, ListedFile[]>()
+  for (const publisher of PUBLISHERS) {
+    const ofPublisher = sources.filter((source) => source.publisher === publisher)
+    if (ofPublisher.length === 0) continue
+    const remote = options.open(publisher)
+    for (const source of ofPublisher) {
+      const found: ListedFile[] = []
+      for (const folder of foldersOf(source, options, yearOf(options))) {
+        options.onStep?.(`list ${folder}`)
+        try {
+          const { files, doubt } = await listFolder(remote, publisher, folder, listings, options)
+          if (doubt !== null) {
+            failures.push(`${folder}: ${doubt}`)
+            untrusted.add(source)
+          }
+          found.push(...matchFiles(source, folder, files, options.states))
+        } catch (error) {
+          options.signal.throwIfAborted()
+          // A new year begins without a folder.
+          const isByYear = source.folders.some(({ path }) => path.includes('{year}'))
+          if (error instanceof NotThere && isByYear) continue
+          failures.push(`${folder}: ${describeError(error)}`)
+          untrusted.add(source)
+        }
+      }
+      filesBySource.set(source, found)
+    }
+  }
+  if (!isDry) listings.save()
+  const chosen = new Map<ListedSource, Chosen>()
+  const missing: Gap[] = []
+  const newest: Record<string, number> = {}
+  const choose = (source: ListedSource, files: readonly ListedFile[]): void =>
+    void chosen.set(source, { files, isTrusted: !untrusted.has(source) })
+  for (const area of areas) {
+    const monthly = sources.filter((source) => source.completeness === 'by state' && source.areas[0] === area)
+    if (monthly.length === 0) continue
+    const files = monthly.flatMap((source) => filesBySource.get(source) ?? [])
+    const plan = planByState(monthly, files, options)
+    if (plan.newest !== null) newest[area] = plan.newest
+    missing.push(...plan.missing)
+    for (const source of monthly)
+      choose(
+        source,
+        plan.files.filter((file) => file.source === source),
+      )
+  }
+  for (const source of sources)
+    if (source.completeness === 'newest') choose(source, planNewest(filesBySource.get(source) ?? [], options))
+  return { chosen, missing, newest, failures }
+}
+
+interface Listing {
+  readonly files: readonly RemoteFile[]
+  /** Reason why the listing is not trusted, after all attempts. */
+  readonly doubt: string | null
+}
+
+class ShortListing extends FetchError {
+  readonly files: readonly RemoteFile[]
+
+  constructor(message: string, files: readonly RemoteFile[]) {
+    super(message)
+    this.files = files
+  }
+}
+
+async function listFolder(
+  remote: Remote,
+  publisher: PublisherCode,
+  folder: string,
+  listings: ReturnType<typeof openListings>,
+  { patience, signal }: ListingOptions,
+): Promise<Listing> {
+  try {
+    return await withRetries(patience, signal, async () => {
+      const files = await remote.list(folder)
+      const doubt = listings.judge(`${publisher}:${folder}`, files)
+      if (doubt !== null) throw new ShortListing(doubt, files)
+      return { files, doubt }
+    })
+  } catch (error) {
+    if (error instanceof ShortListing) return { files: error.files, doubt: error.message }
+    throw error
+  }
+}
+
+/** @returns a sentence for each file that lost its name */
+export async function retireOthers(
+  chosen: ListedPlan['chosen'],
+  snapshots: Snapshots,
+  options: Scope & { readonly into: string; readonly now: number },
+): Promise<string[]> {
+  const retired: string[] = []
+  for (const [source, { files, isTrusted }] of chosen) {
+    const localOf = (folder: string, name: string): string =>
+      join(options.into, source.publisher, folder, name)
+    const isWhole = files.every(({ folder, name }) => existsSync(localOf(folder, name)))
+    if (!isTrusted || !isWhole || files.length === 0) continue
+    const chosenPaths = new Set(files.map(({ folder, name }) => localOf(folder, name)))
+    const folders =
+      source.completeness === 'newest'
+        ? foldersOf(source, { ...options, from: null, to: null }, yearOf(options))
+        : files.map(({ folder }) => folder)
+    for (const folder of new Set(folders))
+      for (const name of namesIn(join(options.into, source.publisher, folder))) {
+        const path = localOf(folder, name)
+        const [other] = matchFiles(source, folder, [{ name, bytes: null, time: null }], options.states)
+        if (other === undefined || chosenPaths.has(path)) continue
+        const isReplaced =
+          source.completeness === 'newest' ||
+          files.some((file) => file.uf === other.uf && file.period === other.period)
+        if (!isReplaced) continue
+        await snapshots.retire(path)
+        retired.push(`${basename(path)} is no longer published as such; it is kept in .versions`)
+      }
+  }
+  return retired
+}

@@ -1,0 +1,167 @@
+/**
+ * Turns a listing into what is wanted and what is missing. Pure: In: sources, listings and scope. Out: files with state and
+ * period, periods that are whole, and gaps.
+ */
+import { STATES, type State } from '../model/territory/states.ts'
+import type { FetchArea, ListedSource, RemoteFile } from './types.ts'
+
+export interface Scope {
+  readonly states: readonly State[]
+  /** YYYYMM; null with `to` null for the newest period. */
+  readonly from: number | null
+  readonly to: number | null
+}
+
+export interface ListedFile extends RemoteFile {
+  readonly source: ListedSource
+  readonly folder: string
+  /** Empty for a national file. */
+  readonly uf: string
+  /** YYYYMM, YYYY, or 0 if the name has none. */
+  readonly period: number
+  readonly part: string
+}
+
+export interface Gap {
+  readonly source: string
+  readonly period: number
+  readonly uf: string
+}
+
+export interface AreaPlan {
+  readonly files: readonly ListedFile[]
+  readonly missing: readonly Gap[]
+  /** Newest period that the listings have for the states, whole or not. */
+  readonly newest: number | null
+}
+
+/** First two-digit year of the former century in names. */
+const FORMER_CENTURY = 92
+
+export const monthAfter = (month: number): number => (month % 100 === 12 ? month + 89 : month + 1)
+
+/** @returns folders of a source that hold periods of the scope; @param year current year */
+export function foldersOf(source: ListedSource, { from, to }: Scope, year: number): string[] {
+  return source.folders
+    .filter((folder) => {
+      // Without a range only the newest periods are of interest.
+      if (source.completeness === 'by state' && from === null && to === null) return folder.to === null
+      return (to === null || folder.from <= to) && (folder.to === null || from === null || folder.to >= from)
+    })
+    .flatMap(({ path, from: first }) =>
+      path.includes('{year}')
+        ? Array.from({ length: year - first + 1 }, (_, index) => path.replace('{year}', String(year - index)))
+        : [path],
+    )
+}
+
+/** @returns the files of a listing that belong to the source and to the states */
+export function matchFiles(
+  source: ListedSource,
+  folder: string,
+  files: readonly RemoteFile[],
+  states: readonly State[],
+): ListedFile[] {
+  return files.flatMap((file) => {
+    const match = source.pattern.exec(file.name)
+    if (match === null) return []
+    const { uf: letters = '', year = '', month = '', part = '' } = match.groups ?? {}
+    const uf = letters.toUpperCase()
+    if (uf !== '' && !states.some((state) => state.uf === uf)) return []
+    return [{ ...file, source, folder, uf, period: periodOf(year, month), part: part.toLowerCase() }]
+  })
+}
+
+function periodOf(year: string, month: string): number {
+  if (year === '') return 0
+  const full =
+    year.length === 4 ? Number(year) : Number(year) + (Number(year) >= FORMER_CENTURY ? 1900 : 2000)
+  return month === '' ? full : full * 100 + Number(month)
+}
+
+/**
+ * Plans the sources of an area that are whole by state. Without a range it takes the newest month that is whole, else the newest.
+ * @param files files of all these sources, of the states of the scope
+ */
+export function planByState(
+  sources: readonly ListedSource[],
+  files: readonly ListedFile[],
+  { states, from, to }: Scope,
+): AreaPlan {
+  const periods = files.map(({ period }) => period)
+  const newest =
+    periods.length === 0 ? null : Math.max(...periods.filter((period) => to === null || period <= to))
+  if (newest === null || !Number.isFinite(newest)) return { files: [], missing: [], newest: null }
+  const index = new Map<string, ListedFile[]>()
+  for (const file of files) {
+    const key = `${file.source.code} ${file.period} ${file.uf}`
+    index.set(key, [...(index.get(key) ?? []), file])
+  }
+  const gapsOf = (period: number): Gap[] =>
+    sources.flatMap((source) =>
+      period < (source.first ?? 0)
+        ? []
+        : states
+            .filter(({ uf }) => !hasAllParts(index.get(`${source.code} ${period} ${uf}`) ?? []))
+            .map(({ uf }) => ({ source: source.code, period, uf })),
+    )
+  const wanted: number[] = []
+  if (from === null) {
+    const months = [...new Set(periods)]
+      .filter((period) => period <= newest)
+      .sort((left, right) => right - left)
+    wanted.push(months.slice(0, NEWEST_MONTHS).find((period) => gapsOf(period).length === 0) ?? newest)
+  } else {
+    const first = Math.max(from, Math.min(...sources.map(({ first }) => first ?? 0)))
+    for (let period = first; period <= newest; period = monthAfter(period)) wanted.push(period)
+  }
+  return {
+    files: files.filter(({ period }) => wanted.includes(period)),
+    missing: wanted.flatMap(gapsOf),
+    newest,
+  }
+}
+
+/** Months among which the newest whole one is looked for. */
+const NEWEST_MONTHS = 6
+
+/** True for one file without a letter, or for letters from a on without a hole. Nothing says how many letters there are. */
+function hasAllParts(files: readonly ListedFile[]): boolean {
+  const parts = files.map(({ part }) => part).sort()
+  if (parts.length === 0) return false
+  if (parts[0] === '') return parts.length === 1
+  return parts.every((part, index) => part === String.fromCharCode('a'.charCodeAt(0) + index))
+}
+
+/** @returns the newest file; with several years of one edition, those of the same day as the newest */
+export function planNewest(files: readonly ListedFile[], { from, to }: Scope): ListedFile[] {
+  const yearOf = (month: number): number => Math.floor(month / 100)
+  const inRange = files.filter(
+    ({ period }) => period === 0 || to === null || period <= (period > 9999 ? to : yearOf(to)),
+  )
+  const newest = [...inRange].sort((left, right) => compareNewest(right, left))[0]
+  if (newest === undefined) return []
+  const day = newest.time?.slice(0, 10)
+  return inRange.filter(
+    (file) =>
+      file === newest ||
+      (from !== null &&
+        file.source.code === 'population-by-age' &&
+        file.period >= yearOf(from) &&
+        day !== undefined &&
+        file.time?.slice(0, 10) === day),
+  )
+}
+
+/** Orders files by period, then folder, then time: names of editions follow no pattern. */
+function compareNewest(left: ListedFile, right: ListedFile): number {
+  if (left.period !== right.period) return left.period - right.period
+  if (left.folder !== right.folder) return left.folder < right.folder ? -1 : 1
+  const [earlier, later] = [left.time ?? '', right.time ?? '']
+  return earlier === later ? (left.name < right.name ? -1 : 1) : earlier < later ? -1 : 1
+}
+
+export const ALL_STATES: readonly State[] = STATES
+
+/** Areas whose months are made of files by state. */
+export const MONTHLY_AREAS: readonly FetchArea[] = ['cnes', 'sih', 'sia']

@@ -1,0 +1,102 @@
+/**
+ * Access to an FTP server with basic-ftp. The connection opens at the first call, and again after any failure, because a
+ * connection that failed is in an unknown state. Data connections always go to the host of the control connection: a server
+ * behind a router may name a private address. Passive mode alternates between EPSV and PASV when one does not connect.
+ */
+import { Client, enterPassiveModeIPv6, type FTPContext, FTPError, type FTPResponse } from 'basic-ftp'
+import { connectForPassiveTransfer, parsePasvResponse } from 'basic-ftp/dist/transfer.js'
+import { NotConnected, NotThere, type Remote, type RemoteFile } from '../types.ts'
+
+const DEFAULT_PORT = 21
+/** Reply code for a file or folder that does not exist, or is not readable. */
+const UNAVAILABLE = 550
+
+/** @param address ftp:// address, with a user where the server needs one; @param idleMs time without a byte that ends the connection */
+export function openFtp(address: string, idleMs: number): Remote {
+  const url = new URL(address)
+  const root = decodeURIComponent(url.pathname).replace(/\/+$/, '')
+  let client: Client | null = null
+  let mode: 'EPSV' | 'PASV' = 'EPSV'
+
+  const connect = async (): Promise<Client> => {
+    if (client !== null && !client.closed) return client
+    const opened = new Client(idleMs)
+    client = opened
+    opened.ftp.encoding = 'latin1'
+    // The server has no MLSD, and takes the options of LIST for a name.
+    opened.availableListCommands = ['LIST']
+    opened.prepareTransfer = async (ftp) => {
+      const used = mode
+      try {
+        return await (used === 'EPSV' ? enterPassiveModeIPv6(ftp) : enterPasv(ftp))
+      } catch (error) {
+        mode = used === 'EPSV' ? 'PASV' : 'EPSV'
+        if (used === 'EPSV' && error instanceof FTPError) return await enterPasv(ftp)
+        throw error
+      }
+    }
+    try {
+      await opened.connect(url.hostname, Number(url.port) || DEFAULT_PORT)
+      await opened.login(
+        decodeURIComponent(url.username) || 'anonymous',
+        decodeURIComponent(url.password) || 'anonymous@',
+      )
+      await opened.send('TYPE I')
+    } catch (error) {
+      throw new NotConnected(`no connection to ${url.hostname}: ${(error as Error).message}`)
+    }
+    return opened
+  }
+  const close = (): void => {
+    client?.close()
+    client = null
+  }
+  const run = async <Result>(path: string, task: (client: Client) => Promise<Result>): Promise<Result> => {
+    try {
+      return await task(await connect())
+    } catch (error) {
+      close()
+      if (error instanceof FTPError && error.code === UNAVAILABLE) throw new NotThere(path)
+      throw error
+    }
+  }
+  return {
+    list: (folder) =>
+      run(folder, async (client) =>
+        (await client.list(`${root}${folder}`))
+          .filter(({ isFile }) => isFile)
+          .map(
+            ({ name, size, rawModifiedAt }): RemoteFile => ({
+              name,
+              bytes: size,
+              time: normaliseTime(rawModifiedAt),
+            }),
+          ),
+      ),
+    stateOf: (path) =>
+      run(path, async (client) => ({ bytes: await client.size(`${root}${path}`), time: null })),
+    transfer: (path, offset, _validator, open) =>
+      run(path, async (client) => {
+        await client.downloadTo(open(offset), `${root}${path}`, offset)
+        return { bytes: null, time: null }
+      }),
+    close,
+  }
+}
+
+async function enterPasv(ftp: FTPContext): Promise<FTPResponse> {
+  const response = await ftp.request('PASV')
+  const { port } = parsePasvResponse(response.message)
+  await connectForPassiveTransfer(ftp.socket.remoteAddress ?? '', port, ftp)
+  return response
+}
+
+/** @returns YYYY-MM-DDTHH:MM for the MS-DOS form `01-19-26 09:30AM`; the text itself for other forms */
+export function normaliseTime(text: string): string {
+  const match = /^(\d\d)-(\d\d)-(\d\d)\s+(\d\d):(\d\d)(AM|PM)$/.exec(text)
+  if (match === null) return text
+  const [, month, day, year, hour = '0', minute, half] = match
+  const hours = (Number(hour) % 12) + (half === 'PM' ? 12 : 0)
+  const century = Number(year) >= 70 ? '19' : '20'
+  return `${century}${year}-${month}-${day}T${String(hours).padStart(2, '0')}:${minute}`
+}

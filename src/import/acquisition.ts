@@ -1,0 +1,50 @@
+/**
+ * Reads `acquisition.json`, which `sus-data fetch` writes beside the files that it stored: where and when each was fetched, its
+ * size, the publisher's time and its SHA-256. No digest of a release includes these facts.
+ */
+import { readFileSync, statSync } from 'node:fs'
+import { TEXT_BYTES_MAX } from './readers/unpack-limits.ts'
+
+export const ACQUISITION_FILE = 'acquisition.json'
+/** Folder of older versions of files that changed at the publisher. It is not imported. */
+export const VERSIONS_FOLDER = '.versions'
+
+export interface AcquiredFile {
+  readonly publisher: string | null
+  readonly url: string | null
+  readonly retrieved_at: string | null
+  readonly bytes: number | null
+  /** Time of the file as the publisher's server gives it, without a zone. */
+  readonly server_time: string | null
+  readonly sha256: string | null
+}
+
+/** @returns facts by file name; none if the file is missing or not readable, because facts are never needed for an import */
+export function readAcquisitionFile(path: string): Readonly<Record<string, AcquiredFile>> {
+  try {
+    if (statSync(path).size > TEXT_BYTES_MAX) return {}
+    const { files } = JSON.parse(readFileSync(path, 'utf8')) as { files?: unknown }
+    if (files === null || typeof files !== 'object') return {}
+    return Object.fromEntries(
+      Object.entries(files).flatMap(([name, facts]: [string, unknown]) =>
+        facts === null || typeof facts !== 'object'
+          ? []
+          : [[name, toFacts(facts as Record<string, unknown>)]],
+      ),
+    )
+  } catch {
+    return {}
+  }
+}
+
+export function toFacts(facts: Readonly<Record<string, unknown>>): AcquiredFile {
+  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
+  return {
+    publisher: text(facts.publisher),
+    url: text(facts.url),
+    retrieved_at: text(facts.retrieved_at),
+    bytes: typeof facts.bytes === 'number' ? facts.bytes : null,
+    server_time: text(facts.server_time),
+    sha256: text(facts.sha256),
+  }
+}

@@ -1,0 +1,257 @@
+/** Fetching from a server that behaves like the publisher's: what is stored, what is not fetched again, and every failure. */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { normaliseTime } from '../../src/acquire/remotes/ftp.ts'
+import { sha256Hex } from '../../src/release/digest.ts'
+import { type Faults, startFtpServer } from '../fixtures/ftp-server.ts'
+import { secondRing } from '../fixtures/rings.ts'
+import { temporaryFolder } from '../fixtures/small-release.ts'
+import { dbcOf, fetchInto, GROUPS, pathOf, publishMonth, TIME } from '../fixtures/snapshots.ts'
+
+const JUNE = 202606
+const MAY = 202605
+const local = (into: string, group: string, period = JUNE): string =>
+  join(into, 'datasus', pathOf(group, period))
+
+async function startPublisher(t: Tap, faults: Faults = {}) {
+  const server = await startFtpServer()
+  t.teardown(() => server.close())
+  publishMonth(server, MAY)
+  publishMonth(server, JUNE)
+  Object.assign(server.faults, faults)
+  const into = temporaryFolder('fetch')
+  const env = { SUS_SOURCE_DATASUS: server.url }
+  return { server, into, env, fetch: () => fetchInto(into, env) }
+}
+type Tap = Pick<typeof t, 'teardown'>
+
+/** @returns names in the folder of ST that are no records */
+const namesOf = (into: string): string[] =>
+  readdirSync(dirname(local(into, 'ST')))
+    .filter((name) => name !== 'acquisition.json')
+    .sort()
+
+t.test('the newest whole month is fetched, with facts beside it, and never again', async (t) => {
+  const { server, into, fetch } = await startPublisher(t)
+  server.files.set(`/dissemin/publicos/CNES/200508_/Dados/ST/STRR2607.dbc`, {
+    content: dbcOf('ST', 202607),
+    time: TIME,
+  })
+  const report = await fetch()
+  t.same(report.failures, [])
+  t.equal(report.newest.cnes, 202607)
+  t.same(
+    report.files.map(({ path, status }) => [path, status]),
+    GROUPS.map((group) => [join('datasus', pathOf(group, JUNE)), 'fetched']),
+    'July has only one of four files, so June is the newest whole month',
+  )
+  const bytes = readFileSync(local(into, 'ST'))
+  t.ok(bytes.equals(dbcOf('ST', JUNE)))
+  t.equal(statSync(local(into, 'ST')).mtime.toISOString(), '2026-06-15T09:30:00.000Z')
+  const { files } = JSON.parse(readFileSync(join(dirname(local(into, 'ST')), 'acquisition.json'), 'utf8'))
+  t.match(files['STRR2606.dbc'], {
+    publisher: 'DATASUS',
+    url: `${server.url}${pathOf('ST', JUNE)}`,
+    bytes: bytes.length,
+    server_time: '2026-06-15T09:30',
+    sha256: sha256Hex(bytes),
+  })
+  t.equal(report.paths.length, 4)
+  t.ok(server.mostConnections() <= 2)
+  const again = await fetch()
+  t.ok(again.files.every(({ status }) => status === 'present'))
+  t.equal(server.retrievals.length, 4, 'nothing is fetched twice')
+  t.notOk(server.commands.some((line) => /^(MLSD|PORT|EPRT)/.test(line)))
+})
+
+t.test('times of MS-DOS listings', async (t) => {
+  t.equal(normaliseTime('01-19-26 12:05AM'), '2026-01-19T00:05')
+  t.equal(normaliseTime('01-19-26 12:05PM'), '2026-01-19T12:05')
+  t.equal(normaliseTime('02-24-98 11:38PM'), '1998-02-24T23:38')
+})
+
+t.test('a changed file stands beside the older one; a new date alone changes nothing', async (t) => {
+  const { server, into, fetch } = await startPublisher(t)
+  await fetch()
+  const older = readFileSync(local(into, 'ST'))
+  const time = '07-01-26  11:00PM'
+  const content = dbcOf('ST', JUNE, { CNES: '2000002' })
+  t.equal(content.length, older.length, 'an equal size is no proof that nothing changed')
+  server.files.set(pathOf('ST', JUNE), { content, time })
+  server.files.set(pathOf('LT', JUNE), { content: dbcOf('LT', JUNE), time })
+  const report = await fetch()
+  t.same(
+    report.files.map(({ status }) => status),
+    ['replaced', 'unchanged', 'present', 'present'],
+  )
+  t.ok(readFileSync(local(into, 'ST')).equals(content))
+  const [version = '', ...others] = readdirSync(join(dirname(local(into, 'ST')), '.versions'))
+  t.same(others, [])
+  t.equal(version, `STRR2606.dbc.${sha256Hex(older).slice(0, 12)}`)
+  t.ok(readFileSync(join(dirname(local(into, 'ST')), '.versions', version)).equals(older))
+  t.ok((await fetch()).files.every(({ status }) => status === 'present'))
+})
+
+t.test('a range, its gaps, and a dry run', secondRing, async (t) => {
+  const { server, into, env } = await startPublisher(t)
+  server.files.delete(pathOf('EQ', MAY))
+  const options = { from: 202604, to: JUNE }
+  const dry = await fetchInto(into, env, { ...options, isDry: true })
+  t.equal(dry.files.filter(({ status }) => status === 'planned').length, 7)
+  t.same(
+    dry.missing.filter(({ period }) => period === MAY),
+    [{ source: 'cnes-eq', period: MAY, uf: 'RR' }],
+  )
+  t.equal(dry.missing.filter(({ period }) => period === 202604).length, 4)
+  t.same(readdirSync(into), [], 'a dry run writes nothing')
+  t.equal(server.retrievals.length, 0)
+  const report = await fetchInto(into, env, options)
+  t.equal(report.files.filter(({ status }) => status === 'fetched').length, 7)
+  t.same(report.missing, dry.missing)
+})
+
+const SURVIVED: readonly (readonly [string, Faults])[] = [
+  ['a data connection that never opens', { neverOpens: 1 }],
+  ['a closed data port', { closedPort: 2 }],
+  ['a reset in the middle', { resetAfter: { bytes: 300, times: 2 } }],
+  ['a stall with an open socket', { stallAfter: { bytes: 300, times: 1 } }],
+  ['success without a byte', { endAfter: { bytes: 0, times: 2 } }],
+  ['success before the end', { endAfter: { bytes: 300, times: 2 } }],
+  ['a short listing', { shortList: { entries: 0, times: 1 } }],
+  ['one connection only', { maxConnections: 1 }],
+  ['a private address in PASV', { noEpsv: true, pasvHost: '10.20.2.8' }],
+  ['a wrong size', { wrongSize: { by: 7, times: 1 } }],
+]
+for (const [name, faults] of SURVIVED)
+  t.test(`survived: ${name}`, secondRing, async (t) => {
+    const { into, fetch } = await startPublisher(t, faults)
+    const report = await fetch()
+    t.same(report.failures, [])
+    t.same(
+      report.files.map(({ status, reason }) => reason ?? status),
+      GROUPS.map(() => 'fetched'),
+    )
+    t.same(namesOf(into), ['STRR2606.dbc'], 'no part is left')
+    t.ok(readFileSync(local(into, 'ST')).equals(dbcOf('ST', JUNE)))
+  })
+
+t.test('an interrupted transfer resumes, also in a later run', secondRing, async (t) => {
+  const { server, into, fetch } = await startPublisher(t, { resetAfter: { bytes: 300, times: 1000 } })
+  const failed = await fetch()
+  t.ok(failed.files.some(({ status }) => status === 'failed'))
+  t.notOk(namesOf(into).includes('STRR2606.dbc'), 'nothing half has a final name')
+  server.faults.resetAfter = { bytes: 0, times: 0 }
+  server.retrievals.length = 0
+  const report = await fetch()
+  t.ok(report.files.every(({ status }) => ['fetched', 'present'].includes(status)))
+  t.ok(
+    server.retrievals.every(({ offset }) => offset > 0),
+    'it continues',
+  )
+  t.ok(readFileSync(local(into, 'ST')).equals(dbcOf('ST', JUNE)))
+})
+
+t.test(
+  'a file that is replaced between LIST and RETR, and one that is cut at the publisher',
+  secondRing,
+  async (t) => {
+    const { server, into, fetch } = await startPublisher(t)
+    const newer = { content: dbcOf('ST', JUNE, { CNES: '2000002', NAT_JUR: '1' }), time: '07-01-26  11:00PM' }
+    const bytes = Buffer.concat([newer.content, Buffer.from([0x1a])])
+    let isReplaced = false
+    server.faults.beforeRetr = (path) => {
+      if (isReplaced || !path.includes('/ST/')) return
+      isReplaced = true
+      server.files.set(pathOf('ST', JUNE), { ...newer, content: bytes.subarray(0, -1) })
+    }
+    server.files.set(pathOf('SR', JUNE), { content: dbcOf('SR', JUNE).subarray(0, -30), time: TIME })
+    const report = await fetch()
+    const [st, , , sr] = report.files
+    t.equal(st?.status, 'fetched')
+    t.match(sr, { status: 'failed', reason: /cut|unpacked/ })
+    t.notOk(existsSync(local(into, 'SR')))
+    t.equal(
+      server.retrievals.filter(({ path }) => path === pathOf('SR', JUNE)).length,
+      2,
+      'the same cut bytes are not fetched a third time',
+    )
+    t.same((await fetch()).files.map(({ status }) => status).slice(0, 3), ['present', 'present', 'present'])
+  },
+)
+
+t.test(
+  'a listing that shrank deletes nothing and is named until it comes again a day later',
+  secondRing,
+  async (t) => {
+    const { server, into, fetch } = await startPublisher(t)
+    await fetch()
+    server.files.delete(pathOf('ST', JUNE))
+    const report = await fetch()
+    t.match(report.failures, [
+      /Dados\/ST: the server lists 1 files where it listed 2; nothing is taken as deleted/,
+    ])
+    t.ok(existsSync(local(into, 'ST')))
+    const path = join(into, '.listings.json')
+    const seen = JSON.parse(readFileSync(path, 'utf8'))
+    for (const entry of Object.values(seen) as { short?: { at: string } }[])
+      if (entry.short !== undefined) entry.short.at = new Date(Date.now() - 25 * 3_600_000).toISOString()
+    writeFileSync(path, JSON.stringify(seen))
+    t.same((await fetch()).failures, [], 'the same listing a day later is believed')
+    t.ok(existsSync(local(into, 'ST')), 'and nothing is deleted')
+  },
+)
+
+t.test(
+  'parts of outpatient production that are joined anew take the older letters away',
+  secondRing,
+  async (t) => {
+    const { server, into, env } = await startPublisher(t)
+    const folder = '/dissemin/publicos/SIASUS/200801_/Dados'
+    const publish = (letters: readonly string[]): void => {
+      for (const [path] of server.files) if (path.startsWith(folder)) server.files.delete(path)
+      for (const letter of letters)
+        server.files.set(`${folder}/PARR2606${letter}.dbc`, {
+          content: dbcOf('ST', JUNE, { CNES: `200000${letters.length}` }),
+          time: TIME,
+        })
+      // Another month, so that the listing does not shrink.
+      for (let index = letters.length; index < 4; index += 1)
+        server.files.set(`${folder}/PARR260${index}.dbc`, { content: dbcOf('ST', JUNE), time: TIME })
+    }
+    const options = { areas: ['sia'] as const, from: JUNE, to: JUNE }
+    env.SUS_SOURCE_DATASUS = server.url
+    const withSigtap = { ...env, SUS_SOURCE_SIGTAP: server.url }
+    server.files.set('/public/sistemas/tup/downloads/readme.txt', { content: Buffer.from('x'), time: TIME })
+    publish(['a', 'b', 'c'])
+    t.same((await fetchInto(into, withSigtap, options)).missing, [])
+    publish(['a', 'b'])
+    const report = await fetchInto(into, withSigtap, options)
+    t.match(report.warnings.at(-1), /PARR2606c\.dbc is no longer published as such/)
+    const names = readdirSync(join(into, 'datasus', folder))
+    t.same(names.filter((name) => name.startsWith('PARR')).sort(), ['PARR2606a.dbc', 'PARR2606b.dbc'])
+    t.ok(readdirSync(join(into, 'datasus', folder, '.versions')).some((name) => name.startsWith('PARR2606c')))
+    publish(['a', 'c'])
+    t.match((await fetchInto(into, withSigtap, options)).missing, [{ uf: 'RR', period: JUNE }], 'b lacks')
+  },
+)
+
+t.test('a folder takes the place of the server', secondRing, async (t) => {
+  const { into, fetch } = await startPublisher(t)
+  await fetch()
+  const copy = temporaryFolder('fetch')
+  const report = await fetchInto(copy, { SUS_SOURCE_DATASUS: `file://${join(into, 'datasus')}` })
+  t.same(
+    report.files.map(({ status }) => status),
+    GROUPS.map(() => 'fetched'),
+  )
+  t.ok(readFileSync(local(copy, 'EQ')).equals(dbcOf('EQ', JUNE)))
+})
+
+t.test('the address of a mirror hides its password', secondRing, async (t) => {
+  const { server, into } = await startPublisher(t)
+  const report = await fetchInto(into, { SUS_SOURCE_DATASUS: server.url.replace('//', '//user:secret@') })
+  t.equal(report.files[0]?.status, 'fetched')
+  const text = readFileSync(join(dirname(local(into, 'ST')), 'acquisition.json'), 'utf8')
+  t.notMatch(`${text}${JSON.stringify(report)}`, /secret/)
+})
