@@ -10,6 +10,7 @@ import { answerQuery, prepareQuery, printQuery } from '../../src/analytics/query
 import { createTrinoClient } from '../../src/engine/trino/client.ts'
 import { connectTrino, createEngineWith } from '../../src/engine/trino/connect.ts'
 import { TrinoError, toAppError } from '../../src/engine/trino/errors.ts'
+import { registerReleases } from '../../src/engine/trino/register.ts'
 import { createStatus } from '../../src/engine/trino/status.ts'
 import { createStatements, trinoRelation, trinoType } from '../../src/engine/trino/tables.ts'
 import type { TrinoSettings } from '../../src/engine/types.ts'
@@ -121,6 +122,28 @@ t.test('tables are external, over the files of the release', async (t) => {
   t.match(beds?.create, `external_location = 's3://bucket/releases/${cnes.release_id}/bed_capacity'`)
   t.match(beds?.create, /"reference_period" integer\) WITH .*partitioned_by = ARRAY\['reference_period'\]/)
   t.notOk(tables.some(({ table: name }) => name.includes('provenance')))
+})
+
+t.test('no table is created after one has failed', async (t) => {
+  const { view } = await openSmall(t)
+  let created = 0
+  const url = await standIn(t, (request, response) => {
+    const parts: Buffer[] = []
+    request.on('data', (part: Buffer) => parts.push(part))
+    request.on('end', () => {
+      const createsTable = Buffer.concat(parts).toString().startsWith('CREATE TABLE')
+      if (createsTable) created += 1
+      const isRefused = createsTable && created === 1
+      response.statusCode = isRefused ? 403 : 200
+      setTimeout(() => response.end(JSON.stringify({ id: 'x' })), isRefused ? 0 : 50)
+    })
+  })
+  const client = createTrinoClient({ url, user: 'sus', authorization: null })
+  const target = { client, catalog: 'sus', location: 'local:///releases' }
+  await t.rejects(registerReleases(manifestsOf(view), target), { code: 'engine_unavailable' })
+  t.ok(created <= 4, `${created} tables, as many as are created at once`)
+  await wait(200)
+  t.ok(created <= 4, 'and none later')
 })
 
 t.test("Trino's errors become ours", async (t) => {

@@ -27,12 +27,16 @@ export interface TrinoTarget {
 /** Largest number of concurrent statements; each takes the metastore some tens of milliseconds. */
 const CONCURRENCY = 4
 
-const runAll = async (tasks: readonly (() => Promise<void>)[]): Promise<void> => {
+/** Runs tasks, and starts none after one has failed. @throws the first error, once the running tasks have ended */
+async function runAll(tasks: readonly (() => Promise<void>)[]): Promise<void> {
   const remaining = [...tasks]
+  const errors: unknown[] = []
   const runWorker = async (): Promise<void> => {
-    for (let task = remaining.shift(); task !== undefined; task = remaining.shift()) await task()
+    for (let task = remaining.shift(); task !== undefined && errors.length === 0; task = remaining.shift())
+      await task().catch((error: unknown) => void errors.push(error))
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, runWorker))
+  if (errors.length > 0) throw errors[0]
 }
 
 const fetchRows = async (
