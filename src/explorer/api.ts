@@ -169,6 +169,34 @@ export interface ReleaseInfo {
   readonly content_id?: string | null
 }
 
+/** Longest page of a dimension's members. */
+const MEMBERS_MAX = 250
+
+/** @returns members of a dimension that match a text */
+export const searchMembers = (
+  api: Api,
+  dimension: string,
+  {
+    text,
+    limit = MEMBERS_MAX,
+    pin = '',
+  }: { readonly text: string; readonly limit?: number; readonly pin?: string },
+): Promise<readonly Member[]> =>
+  api
+    .get<{ readonly data: readonly Member[] }>(
+      `/v1/analytics/dimensions/${dimension}/values${queryString({ search: text, limit: String(limit), expected_release_id: pin })}`,
+    )
+    .then(({ data }) => data)
+
+/** @returns the member with a code. A search also finds codes that begin with it, and names that contain it. */
+export const findMember = async (
+  api: Api,
+  dimension: string,
+  code: string,
+  pin = '',
+): Promise<Member | undefined> =>
+  (await searchMembers(api, dimension, { text: code, pin })).find((member) => String(member.code) === code)
+
 /** @returns code of a row's member as text; '' when there is none */
 export function codeOf(value: QueryRow['dimensions'][string] | undefined): string {
   if (value === null || value === undefined) return ''

@@ -1,5 +1,7 @@
 /** The explorer's pages as the server draws them: whole without a script, closed to what comes from elsewhere. */
 import t from 'tap'
+import { type Api, findMember } from '../../src/explorer/api.ts'
+import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 
 const server = await startExplorer({ periods: 2 })
@@ -34,6 +36,27 @@ const shown = (value: number, decimals: number): string =>
   new Intl.NumberFormat('pt-BR', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
     value,
   )
+
+t.test('members are found by their exact code, and nothing is asked for without a dimension', async (t) => {
+  const paths: string[] = []
+  const api: Api = {
+    async get(path) {
+      paths.push(path)
+      const response = await fetch(server.address + path, {
+        headers: { authorization: `Bearer ${server.key}` },
+      })
+      return await response.json()
+    },
+    post: () => Promise.reject(new Error('nothing is sent')),
+  }
+  t.equal((await findMember(api, 'state', 'PA'))?.name, 'Pará', 'the first member that matches is Amapá')
+  t.equal(await findMember(api, 'state', 'P'), undefined)
+  paths.length = 0
+  t.same(await searchDimensions(api, '', 'para'), {})
+  t.same(paths, [], 'every dimension has its members at hand')
+  const { state = [] } = await searchDimensions(api, 'state,none', 'para')
+  t.ok(state.some(({ code }) => code === 'PB'))
+})
 
 t.test('a question’s page has every number of its answer, without a script', async (t) => {
   const { status, html } = await get(

@@ -3,6 +3,7 @@ import {
   type Api,
   ApiFailure,
   type Catalog,
+  findMember,
   type LineageAnswer,
   type Member,
   type Metric,
@@ -38,6 +39,8 @@ export interface ExploreData extends FormData {
 
 /** Largest number of members that are loaded for a dimension in LISTED_DIMENSIONS. */
 const MEMBERS_MAX = 250
+/** Largest number of a filter's codes that are shown with their names. */
+const NAMED_CODES_MAX = 12
 const LISTED_DIMENSIONS = new Set([
   'state',
   'region',
@@ -129,9 +132,9 @@ async function loadForm(api: Api, question: Question): Promise<FormData & { read
         }
         const codes = lookUp(question.filters, dimension) ?? []
         const found = await Promise.all(
-          codes.slice(0, 12).map((code) => valuesOf(dimension, `search=${encodeURIComponent(code)}&limit=1`)),
+          codes.slice(0, NAMED_CODES_MAX).map((code) => findMember(api, dimension, code, question.release)),
         )
-        members[dimension] = { isWhole: false, list: found.flatMap(({ data }) => data) }
+        members[dimension] = { isWhole: false, list: found.filter((member) => member !== undefined) }
       } catch (error) {
         // A dimension that the release lacks is offered without members.
         problemOf(error)

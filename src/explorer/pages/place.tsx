@@ -7,7 +7,7 @@ import {
   ApiFailure,
   type Catalog,
   codeOf,
-  type Member,
+  findMember,
   type Page,
   type QueryAnswer,
   type QueryRow,
@@ -120,16 +120,10 @@ async function parentsOf(
     )
   }
   if (level !== 'health_region' && level !== 'health_macroregion') return []
-  const { data } = await api.get<{ readonly data: readonly Member[] }>(
-    `/v1/analytics/dimensions/${level}/values?search=${code}&limit=1`,
-  )
-  const uf = data[0]?.parent?.code
+  const uf = (await findMember(api, level, code))?.parent?.code
   if (uf === null || uf === undefined) return []
-  const states = await api.get<{ readonly data: readonly Member[] }>(
-    `/v1/analytics/dimensions/state/values?search=${uf}&limit=27`,
-  )
-  const name = states.data.find((state) => state.code === uf)?.name
-  return [['state', String(uf), name ?? String(uf)]]
+  const state = await findMember(api, 'state', String(uf))
+  return [['state', String(uf), state?.name ?? String(uf)]]
 }
 
 async function load({ api }: LoadContext, params: Readonly<Record<string, string>>): Promise<PlaceData> {

@@ -1,6 +1,6 @@
 /** Filters of a question: a search over all members, and a list for each dimension. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Dimension, Member } from '../api.ts'
+import { type Api, type Dimension, type Member, searchMembers } from '../api.ts'
 import { dimensionConflict } from '../conflicts.ts'
 import { change, lookUp, type Question } from '../question.ts'
 import { matches, type Option, Options } from './options.tsx'
@@ -99,6 +99,23 @@ function Reasons(props: {
   return list.length === 0 ? null : <Options label={t.filters} list={list} />
 }
 
+/** @param names codes of dimensions, separated by commas; none when every list is local @returns members found, by dimension */
+export async function searchDimensions(
+  api: Api,
+  names: string,
+  text: string,
+): Promise<Readonly<Record<string, readonly Member[]>>> {
+  const dimensions = names.split(',').filter((dimension) => dimension !== '')
+  const found = await Promise.all(
+    dimensions.map(async (dimension) => {
+      // Ignore dimensions that the key may not read or the release lacks.
+      const members = await searchMembers(api, dimension, { text, limit: FOUND_MAX }).catch(() => [])
+      return [dimension, members] as const
+    }),
+  )
+  return Object.fromEntries(found)
+}
+
 /** Finds members of every dimension by words, in local lists or through the API. */
 function Found(props: {
   readonly question: Question
@@ -115,17 +132,8 @@ function Found(props: {
     let isCurrent = true
     setRemote(null)
     const timer = setTimeout(() => {
-      const query = new URLSearchParams({ search: text, limit: String(FOUND_MAX) })
-      void Promise.all(
-        names.split(',').map(async (code) => {
-          const page = await api
-            ?.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${code}/values?${query}`)
-            // Ignore dimensions that the key may not read or the release lacks.
-            .catch(() => null)
-          return [code, page?.data ?? []] as const
-        }),
-      ).then((found) => {
-        if (isCurrent) setRemote(Object.fromEntries(found))
+      void (api === undefined ? Promise.resolve({}) : searchDimensions(api, names, text)).then((found) => {
+        if (isCurrent) setRemote(found)
       })
     }, PAUSE_MS)
     return () => {
