@@ -280,7 +280,7 @@ export function createRowStore(options: RowStoreOptions): RowStore {
       if (!used.has(id)) {
         components.delete(id)
         for (const cache of [sets, sorts])
-          for (const key of cache.keys()) if (key.startsWith(id)) cache.delete(key)
+          for (const key of cache.keys()) if (key.startsWith(`${id}/`)) cache.delete(key)
         for (const name of [...component.tables.keys()]) closeTable(component, name)
       }
   }

@@ -29,7 +29,7 @@ export interface PageQuery {
   /** Area filter. Rows near a point are sorted by distance unless `sort` is set. */
   readonly place?: Place | null
   /** Return rows as separate items with their coordinates, instead of one JSON array. */
-  readonly isApart?: boolean
+  readonly wantsItems?: boolean
 }
 
 export interface RowItem {
@@ -42,7 +42,7 @@ export interface RowItem {
 export interface RowPage {
   /** JSON array; empty when the rows are in `items`. */
   readonly json: ByteString
-  /** The rows as items, when `isApart` requests them. */
+  /** The rows as items, when `wantsItems` requests them. */
   readonly items: readonly RowItem[]
   readonly count: number
   /** Key of the last row when more rows follow. */
@@ -259,7 +259,7 @@ export function openTable(
       })
     },
     page(query) {
-      const { filters, after, limit, counts, sort = [], place: area = null, isApart = false } = query
+      const { filters, after, limit, counts, sort = [], place: area = null, wantsItems = false } = query
       const set = area === null ? select(filters) : selectIn(filters, area)
       if (set === null) return null
       const isOrdered = sort.length > 0 || area?.near != null
@@ -269,10 +269,10 @@ export function openTable(
       if (positions === null) return null
       const isLast = positions.length <= limit
       const shown = isLast ? positions : positions.slice(0, limit)
-      const shownItems = isApart || isOrdered ? table.items(shown, area) : []
+      const shownItems = wantsItems || isOrdered ? table.items(shown, area) : []
       if (shownItems === null) return null
       return {
-        json: isApart
+        json: wantsItems
           ? ''
           : isOrdered
             ? `[${shownItems.map(({ json }) => json).join(',')}]`
@@ -323,7 +323,7 @@ export function joinPeriods(
       }
       return all
     },
-    page({ filters, after, limit, counts, sort = [], place: area = null, isApart = false }) {
+    page({ filters, after, limit, counts, sort = [], place: area = null, wantsItems = false }) {
       // Ranks are only comparable within one month.
       if (sort.length > 0 || area !== null) return null
       const items: RowItem[] = []
@@ -345,7 +345,7 @@ export function joinPeriods(
         const shown = hasMore ? positions.slice(0, limit - count) : positions
         if (shown.length === 0) continue
         const opening = isShown ? '{' : `{"reference_period":"${formatPeriod(period)}",`
-        if (isApart) {
+        if (wantsItems) {
           const shownItems = table.items(shown, null, opening)
           if (shownItems === null) return null
           items.push(...shownItems)
@@ -354,7 +354,7 @@ export function joinPeriods(
         last = [period, ...table.keyAt(shown.at(-1) ?? 0)]
       }
       return {
-        json: isApart ? '' : `[${pages.join(',')}]`,
+        json: wantsItems ? '' : `[${pages.join(',')}]`,
         items,
         count,
         next: hasMore ? last : null,

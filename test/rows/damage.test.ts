@@ -88,7 +88,7 @@ function questionsOf({ source }: File): Question[] {
     ...filters.map((each) => page({ filters: each })),
     ...(dataset.sorts ?? []).map((field, at) => page({ sort: [{ field, isDescending: at % 2 === 0 }] })),
     ...(source.dataset === 'facilities'
-      ? [page({ place: { box: null, near: { latitude: -10, longitude: -60 } } as never, isApart: true })]
+      ? [page({ place: { box: null, near: { latitude: -10, longitude: -60 } } as never, wantsItems: true })]
       : []),
     ask((rows) => {
       const step = Math.ceil(rows.rows / 30)

@@ -35,7 +35,7 @@ async function* walk(list: ResolvedList, limit: number, request: EngineRequest):
   let { after, counts } = list
   for (let remaining = limit; remaining > 0; ) {
     const page = await findPage(
-      { ...list, after, counts, limit: Math.min(remaining, pageRows), isApart: true },
+      { ...list, after, counts, limit: Math.min(remaining, pageRows), wantsItems: true },
       request,
     )
     yield page

@@ -73,7 +73,7 @@ export interface ResolvedList {
   /** Rows per page, for JSON unless another format overrides it. */
   readonly limit: number
   /** Return rows one by one, because members are added to each. */
-  readonly isApart: boolean
+  readonly wantsItems: boolean
   readonly about: Readonly<Record<string, JsonValue>>
 }
 
@@ -182,7 +182,7 @@ function readList(
     counts: params.count === 'true',
     includesFacility,
     limit: params.limit === undefined ? route.limit.default : Number(params.limit),
-    isApart: includesFacility || place?.near != null,
+    wantsItems: includesFacility || place?.near != null,
     about: route.about?.(params) ?? {},
     notes:
       registry === null
@@ -249,7 +249,7 @@ export async function answerList(route: ListRoute, request: EngineRequest): Prom
 
 function describePage(page: RowPage, list: ResolvedList, request: RowRequest): JsonResult {
   return {
-    json: list.isApart ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
+    json: list.wantsItems ? `[${page.items.map(({ json }) => json).join(',')}]` : page.json,
     pagination: paginationOf(page, list, list.limit, request),
     meta: {
       ...metaOf(list.question.period, [...list.notes, ...list.remarks], request.language),
@@ -286,7 +286,7 @@ export async function findPage(list: ResolvedList, request: EngineRequest): Prom
 function pageFromRows(list: ResolvedList, { view, rows }: RowRequest): RowPage | null {
   if (!hasDataset(view, list.dataset)) return null
   const page = rows?.find(view, list.dataset, list.question.period)?.page(list) ?? null
-  if (page === null || !list.isApart) return page
+  if (page === null || !list.wantsItems) return page
   const items = withDistances(page.items, list)
   if (!list.includesFacility) return { ...page, items }
   const facilities = facilitiesFromRows(items, view, rows)
@@ -301,8 +301,8 @@ const withDistances = (items: readonly RowItem[], { place }: ResolvedList): read
 const COORDINATES: readonly FieldName[] = ['latitude', 'longitude']
 
 async function pageFromEngine(list: ResolvedList, { engine, view, signal }: EngineRequest): Promise<RowPage> {
-  const { question, limit, after, order, isApart, place } = list
-  const extraFields = isApart && question.dataset.detail?.includes('latitude') === true ? COORDINATES : []
+  const { question, limit, after, order, wantsItems, place } = list
+  const extraFields = wantsItems && question.dataset.detail?.includes('latitude') === true ? COORDINATES : []
   if (place?.near != null) return pageNear(list, place.near, extraFields, { engine, view, signal })
   const plan =
     list.sort.length > 0
@@ -351,14 +351,14 @@ function pageOf(
   rows: readonly Row[],
   hasMore: boolean,
   total: number | null,
-  { isApart }: ResolvedList,
+  { wantsItems }: ResolvedList,
   chord: ReturnType<typeof chordFrom> | null,
   order: readonly string[],
 ): RowPage {
   const last = rows.at(-1)
-  const items = isApart ? rows.map((row) => itemOf(row, chord)) : []
+  const items = wantsItems ? rows.map((row) => itemOf(row, chord)) : []
   return {
-    json: isApart ? '' : toByteString(JSON.stringify(rows)),
+    json: wantsItems ? '' : toByteString(JSON.stringify(rows)),
     items,
     count: rows.length,
     next: hasMore && last !== undefined ? order.map((column) => keyValue(last, column)) : null,
