@@ -7,6 +7,7 @@ import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { usableMemory } from './machine.ts'
+import { PLACE_SETTINGS } from './place-settings.ts'
 import {
   type Accepted,
   type Context,
@@ -118,7 +119,7 @@ export const SETTINGS = {
   clientKey: setting({
     name: 'SUS_KEY',
     default: 'none',
-    help: 'Key that sus-data mcp --url shows to the server.',
+    help: 'Key that sus-data mcp --url, pull and SUS_RELEASES_URL show to another server.',
     allowed: 'none, or a key as sus-data keys create shows it',
     isSecret: true,
     parse: parseKey,
@@ -262,6 +263,7 @@ export const SETTINGS = {
     isSecret: true,
     parse: (text) => (text === 'none' ? null : parseRedisUrl(text)),
   }),
+  ...PLACE_SETTINGS,
   ...TRINO_SETTINGS,
   ...SOURCE_SETTINGS,
 } as const

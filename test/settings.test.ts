@@ -38,6 +38,13 @@ t.test('nothing set: every default', async (t) => {
     reportTimeoutMs: 120_000,
     rateLimitPerMinute: 6000,
     redisUrl: null,
+    releasesUrl: null,
+    releasesCacheBytes: null,
+    s3Endpoint: null,
+    s3Region: 'us-east-1',
+    s3AccessKeyId: null,
+    s3SecretAccessKey: null,
+    s3SessionToken: null,
     engine: 'duckdb',
     trinoUrl: 'http://127.0.0.1:8081',
     trinoUser: 'sus-data',
@@ -164,3 +171,27 @@ t.test(
       )
   },
 )
+
+t.test('places: addresses, a limit, and secrets that no message shows', async (t) => {
+  for (const url of ['s3://bucket/prefix', 'https://data.example.org', 'file:///srv/releases'])
+    t.equal(readSettings({ SUS_RELEASES_URL: url }, machine).releasesUrl, url)
+  for (const url of ['bucket', 'ftp://host/x', 's3://', 's3://a b'])
+    t.throws(
+      () => readSettings({ SUS_RELEASES_URL: url }, machine),
+      { message: /^SUS_RELEASES_URL is / },
+      url,
+    )
+  t.equal(readSettings({ SUS_RELEASES_CACHE_BYTES: '1000' }, machine).releasesCacheBytes, 1000)
+  t.throws(() => readSettings({ SUS_RELEASES_CACHE_BYTES: '1GB' }, machine), SettingsError)
+  t.equal(
+    readSettings({ SUS_S3_ENDPOINT: 'http://127.0.0.1:9000/' }, machine).s3Endpoint,
+    'http://127.0.0.1:9000',
+  )
+  t.throws(() => readSettings({ SUS_S3_ENDPOINT: 'http://u:p@host' }, machine), {
+    message: /^SUS_S3_ENDPOINT is /,
+  })
+  t.throws(
+    () => readSettings({ SUS_S3_SECRET_ACCESS_KEY: 'hunter2 ' }, machine),
+    new SettingsError('SUS_S3_SECRET_ACCESS_KEY', '(not shown)', SETTINGS.s3SecretAccessKey.allowed),
+  )
+})

@@ -27,10 +27,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'machine.ts': [],
   'last-resort.ts': [],
   'setting-kinds.ts': [],
+  'place-settings.ts': ['setting-kinds.ts'],
   'trino-settings.ts': ['setting-kinds.ts', 'engine/types.ts'],
   'source-settings.ts': ['setting-kinds.ts'],
   'settings.ts': [
     'machine.ts',
+    'place-settings.ts',
     'setting-kinds.ts',
     'trino-settings.ts',
     'source-settings.ts',
@@ -85,6 +87,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   keys: ['model', 'trust/note.ts', 'files.ts', 'errors.ts'],
   // Signatures and the log of releases: of what is in a release it knows the id alone.
   trust: ['release', 'files.ts'],
+  // Copies of releases between folders, servers and storage.
+  places: ['release', 'trust', 'files.ts', 'errors.ts'],
   rows: [
     'model',
     'query',
@@ -151,6 +155,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'report',
     'keys',
     'http',
+    'places',
     'trust',
     'workers',
     'app.ts',

@@ -26,6 +26,8 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   rollback: () => import('./commands/rollback.ts'),
   releases: () => import('./commands/releases.ts'),
   prune: () => import('./commands/prune.ts'),
+  push: () => import('./commands/push.ts'),
+  pull: () => import('./commands/pull.ts'),
   'published-rows': () => import('./commands/published-rows.ts'),
   sign: () => import('./commands/sign.ts'),
   attest: () => import('./commands/attest.ts'),
@@ -48,6 +50,7 @@ const OPERATOR_ERRORS = new Set([
   'LogError',
   'NoteError',
   'PruneError',
+  'PlaceError',
   'TrinoUnusable',
   'FetchError',
 ])

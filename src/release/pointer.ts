@@ -40,7 +40,8 @@ function unreadable(error: unknown): Pointer {
   return code === 'ENOENT' ? { id: null, problem: null } : damaged(`cannot be read (${code})`)
 }
 
-function parsePointer(text: string): Pointer {
+/** @param text of a pointer file */
+export function parsePointer(text: string): Pointer {
   try {
     const id = (JSON.parse(text) as { analytics?: unknown } | null)?.analytics
     if (typeof id === 'string' && RELEASE_ID.test(id)) return { id, problem: null }

@@ -139,25 +139,41 @@ export async function pruneReleases(
     const state = stateOfFolder(releasesDir, options)
     const plan = await planPrune(releasesDir, options)
     if (plan.removable.length === 0) return plan
-    const hidden = withFileLock(join(releasesDir, POINTER), (assertHeld) => {
-      if (stateOfFolder(releasesDir, options) !== state) return null
-      const ids = plan.removable.map(({ release_id }) => release_id)
-      record(ids)
-      const moved: string[] = []
-      for (const id of ids) {
-        assertHeld()
-        // Write the line first: a running server takes a folder that is gone without one for damage.
-        addPromotionLine(releasesDir, `removed ${id}`)
-        moved.push(...hideRelease(releasesDir, id))
-      }
-      syncPath(releasesDir)
-      return moved
-    })
-    if (hidden === null) continue
-    for (const path of hidden) await rm(path, { recursive: true, force: true })
-    return plan
+    const isUnchanged = (): boolean => stateOfFolder(releasesDir, options) === state
+    const ids = plan.removable.map(({ release_id }) => release_id)
+    if (await removeReleases(releasesDir, ids, isUnchanged, record)) return plan
   }
   throw new PruneError(`Other commands keep changing ${releasesDir}; nothing was removed.`)
+}
+
+/**
+ * Removes releases with their row files.
+ * @param mayRemove called while the lock of promotions is held; false stops the removal
+ * @param record receives the ids before anything is removed; a throw stops the removal
+ * @returns whether they were removed
+ */
+export async function removeReleases(
+  releasesDir: string,
+  ids: readonly string[],
+  mayRemove: () => boolean = () => true,
+  record: (releaseIds: readonly string[]) => void = () => undefined,
+): Promise<boolean> {
+  const hidden = withFileLock(join(releasesDir, POINTER), (assertHeld) => {
+    if (!mayRemove()) return null
+    record(ids)
+    const moved: string[] = []
+    for (const id of ids) {
+      assertHeld()
+      // Write the line first: a running server takes a folder that is gone without one for damage.
+      addPromotionLine(releasesDir, `removed ${id}`)
+      moved.push(...hideRelease(releasesDir, id))
+    }
+    syncPath(releasesDir)
+    return moved
+  })
+  if (hidden === null) return false
+  for (const path of hidden) await rm(path, { recursive: true, force: true })
+  return true
 }
 
 /** Renames a release and its row files to hidden names, which `cleanReleases` deletes when this process ends early. */

@@ -42,20 +42,13 @@ export async function verifyRelease(
   const folder = join(releasesDir, id)
   states?.set('manifest.json', await settledState(join(folder, 'manifest.json')))
   const manifest = await readManifest(releasesDir, id)
-  const listed = new Map(manifest.files.map((file) => [file.path, file]))
-  if (listed.size !== manifest.files.length)
-    throw new ReleaseRefused(id, 'manifest.json', 'names a file twice')
+  checkFileList(manifest)
+  const listed = new Set(manifest.files.map((file) => file.path))
   for (const path of await listFiles(folder, id)) {
     // A temporary file of a signature is accepted: a command may be writing it, or was killed and the next one removes it.
     const name = temporaryTarget(path) ?? path
     if (UNLISTED.test(name) || TRUST_FILE.test(name)) continue
     if (!listed.has(path)) throw new ReleaseRefused(id, path, 'is not in the manifest')
-  }
-  for (const [dataset, entry] of Object.entries(manifest.datasets)) {
-    const files = manifest.files.filter((file) => file.path.startsWith(`${dataset}/`))
-    const rows = files.reduce((sum, file) => sum + file.rows, 0)
-    if (rows !== entry.rows)
-      throw new ReleaseRefused(id, 'manifest.json', `${dataset}: rows of files and dataset differ`)
   }
   for (const file of manifest.files) {
     const path = join(folder, file.path)
@@ -72,6 +65,19 @@ export async function verifyRelease(
   return manifest
 }
 
+/** Checks that a manifest names each file once, and that rows of files and datasets agree. @throws ReleaseRefused */
+export function checkFileList({ release_id: id, files, datasets }: Manifest): void {
+  if (new Set(files.map(({ path }) => path)).size !== files.length)
+    throw new ReleaseRefused(id, 'manifest.json', 'names a file twice')
+  for (const [dataset, entry] of Object.entries(datasets)) {
+    const rows = files
+      .filter((file) => file.path.startsWith(`${dataset}/`))
+      .reduce((sum, file) => sum + file.rows, 0)
+    if (rows !== entry.rows)
+      throw new ReleaseRefused(id, 'manifest.json', `${dataset}: rows of files and dataset differ`)
+  }
+}
+
 /** Checks only the manifest: shape, canonical text, and that its digest matches the folder's name. @throws ReleaseRefused */
 export async function readManifest(releasesDir: string, id: string): Promise<Manifest> {
   if (!RELEASE_ID.test(id)) throw new ReleaseRefused(id, '', 'is not a release id')
@@ -81,7 +87,11 @@ export async function readManifest(releasesDir: string, id: string): Promise<Man
   const path = join(folder, 'manifest.json')
   const fileStat = await lstat(path).catch(() => null)
   if (fileStat === null || !fileStat.isFile()) throw new ReleaseRefused(id, 'manifest.json', 'is missing')
-  const text = await readFile(path, 'utf8')
+  return parseManifest(id, await readFile(path, 'utf8'))
+}
+
+/** @param id that the manifest must have @throws ReleaseRefused */
+export function parseManifest(id: string, text: string): Manifest {
   let manifest: Manifest
   try {
     manifest = manifestSchema.parse(JSON.parse(text))

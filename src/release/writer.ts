@@ -98,6 +98,15 @@ export async function commitRelease(
     return manifest
   }
   await linkEqualFiles(releasesDir, staging, manifest)
+  return moveIntoPlace(releasesDir, { manifest, staging })
+}
+
+/** Renames a prepared release, whose files are final, into place. It removes the staging folder when the release exists. */
+export async function moveIntoPlace(
+  releasesDir: string,
+  { manifest, staging }: PreparedRelease,
+): Promise<Manifest> {
+  const target = join(releasesDir, manifest.release_id)
   syncTree(staging, manifest)
   try {
     await rename(staging, target)
@@ -115,12 +124,18 @@ export function writePointer(releasesDir: string, id: string): void {
   replaceFile(join(releasesDir, POINTER), `${JSON.stringify({ analytics: id })}\n`)
 }
 
-async function linkEqualFiles(releasesDir: string, staging: string, manifest: Manifest): Promise<void> {
-  const existing = new Map<string, string>()
+/** @returns path of a file of a release here by the SHA-256 that its manifest states; the file itself may be damaged */
+export async function findFilesByDigest(releasesDir: string): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
   for (const id of (await readdir(releasesDir)).filter((name) => RELEASE_ID.test(name))) {
-    const other = await readManifest(releasesDir, id).catch(() => null)
-    for (const file of other?.files ?? []) existing.set(file.sha256, join(releasesDir, id, file.path))
+    const manifest = await readManifest(releasesDir, id).catch(() => null)
+    for (const file of manifest?.files ?? []) found.set(file.sha256, join(releasesDir, id, file.path))
   }
+  return found
+}
+
+async function linkEqualFiles(releasesDir: string, staging: string, manifest: Manifest): Promise<void> {
+  const existing = await findFilesByDigest(releasesDir)
   for (const file of manifest.files) {
     const source = existing.get(file.sha256)
     if (source === undefined) continue

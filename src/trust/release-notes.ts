@@ -84,7 +84,12 @@ function parseSignatures(id: string, text: string, verifiers: readonly Verifier[
  * @throws ReleaseRefused
  */
 export function checkTrust(releasesDir: string, id: string, trusted: readonly Verifier[]): Signature[] {
-  const signatures = readSignatures(releasesDir, id, trusted)
+  return requireSignature(id, readOrNull(join(releasesDir, id, SIGNATURE_FILE)), trusted)
+}
+
+/** Like checkTrust, for a release that is not in a folder yet. @param text of manifest.sig; null when it is missing */
+export function requireSignature(id: string, text: string | null, trusted: readonly Verifier[]): Signature[] {
+  const signatures = text === null ? [] : parseSignatures(id, text, trusted)
   if (trusted.length === 0 || signatures.some((signature) => signature.trusted)) return signatures
   const by = signatures.map(({ name, key_id }) => `${name}+${key_id}`).join(', ')
   throw new ReleaseRefused(

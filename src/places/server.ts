@@ -1,0 +1,64 @@
+/** Another sus-data server as a place. Manifests need any of its keys, and files a key with the capability of their table. */
+import type { Readable } from 'node:stream'
+import { z } from 'zod'
+import { RELEASE_ID } from '../release/manifest.ts'
+import { readWithRetries, send } from './http.ts'
+import { type Place, PlaceError } from './place.ts'
+
+const readySchema = z.object({ data: z.object({ release_id: z.string().regex(RELEASE_ID) }) })
+const listSchema = z.object({ data: z.array(z.object({ release_id: z.string().regex(RELEASE_ID) })) })
+const trustSchema = z.object({
+  meta: z.object({ attestations: z.array(z.object({ key_id: z.string().regex(/^[0-9a-f]{8}$/) })) }),
+})
+
+/** @param address of the server, without a / at its end @param key that it is shown; null shows none */
+export function serverPlace(address: string, key: string | null): Place {
+  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+  const openPath = async (path: string, start: number): Promise<Readable | null> => {
+    const range: Record<string, string> = start === 0 ? {} : { range: `bytes=${start}-` }
+    const { status, body } = await send(address, async () => ({
+      method: 'GET',
+      url: `${address}${path}`,
+      headers: { ...headers, ...range },
+    }))
+    if (status === (start === 0 ? 200 : 206)) return body
+    body.destroy()
+    if (status === 404) return null
+    if (status === 401)
+      throw new PlaceError(
+        `${address} demands a key, and ${key === null ? 'SUS_KEY is not set' : 'does not take the one in SUS_KEY'}.`,
+      )
+    if (status === 403)
+      throw new PlaceError(
+        `The key in SUS_KEY lacks a capability that ${address} demands for ${path}; copies need all of them.`,
+      )
+    throw new PlaceError(`${address} answers ${path} with status ${status}.`)
+  }
+  const readJson = async <Value>(path: string, schema: z.ZodType<Value>): Promise<Value | null> => {
+    const bytes = await readWithRetries(address, () => openPath(path, 0))
+    if (bytes === null) return null
+    try {
+      return schema.parse(JSON.parse(bytes.toString()))
+    } catch {
+      throw new PlaceError(`${address} does not answer ${path} as a sus-data server does.`)
+    }
+  }
+  const pathOf = (file: string): string => {
+    if (file.startsWith('log/')) return `/v1/${file}`
+    const [id = '', ...path] = file.split('/')
+    return `/v1/releases/${id}/files/${path.join('/')}`
+  }
+  const open = (file: string, start: number): Promise<Readable | null> => openPath(pathOf(file), start)
+  return {
+    name: address,
+    current: async () => (await readJson('/ready', readySchema))?.data.release_id ?? null,
+    list: async () =>
+      ((await readJson('/v1/releases', listSchema))?.data ?? []).map(({ release_id }) => release_id).sort(),
+    read: (file) => readWithRetries(address, () => open(file, 0)),
+    open,
+    attestations: async (id) =>
+      ((await readJson(`/v1/releases/${id}`, trustSchema))?.meta.attestations ?? []).map(
+        ({ key_id }) => `attestations/${key_id}.note`,
+      ),
+  }
+}

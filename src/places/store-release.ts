@@ -1,0 +1,99 @@
+/**
+ * Copies releases from a folder into storage of objects. In: a verified release. Out: its objects in the storage, the manifest
+ * last, so that a reader who sees a manifest finds all of its files. Objects that are there with their size are not sent again,
+ * and content that another release has there is copied within the storage.
+ */
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { sha256Hex } from '../release/digest.ts'
+import { type ManifestFile, manifestText } from '../release/manifest.ts'
+import { parseManifest, ReleaseRefused, verifyRelease } from '../release/verify.ts'
+import { PROOF_FILE, SIGNATURE_FILE } from '../trust/release-notes.ts'
+import { folderPlace } from './folder.ts'
+import type { Content, ObjectStore } from './place.ts'
+
+/** Objects that are written at the same time. */
+const LANES = 4
+
+export interface StoredRelease {
+  readonly release_id: string
+  readonly sent_bytes: number
+  /** Bytes that the storage copied from another release. */
+  readonly copied_bytes: number
+}
+
+/** @returns path of an object by the SHA-256 that a manifest in the storage states for it */
+export async function findObjectsByDigest(store: ObjectStore): Promise<Map<string, string>> {
+  const found = new Map<string, string>()
+  for (const id of await store.list()) {
+    const text = (await store.read(`${id}/manifest.json`))?.toString() ?? ''
+    try {
+      for (const file of parseManifest(id, text).files) found.set(file.sha256, `${id}/${file.path}`)
+    } catch (error) {
+      // A damaged manifest in the storage only means that nothing is copied from its release.
+      if (!(error instanceof ReleaseRefused)) throw error
+    }
+  }
+  return found
+}
+
+/**
+ * @param objects what the storage has by digest; receives the objects of this release
+ * @throws ReleaseRefused when the release does not verify here; PlaceError
+ */
+export async function storeRelease(
+  releasesDir: string,
+  store: ObjectStore,
+  id: string,
+  objects: Map<string, string>,
+  onBytes: (bytes: number) => void = () => undefined,
+): Promise<StoredRelease> {
+  const manifest = await verifyRelease(releasesDir, id)
+  const present = await store.sizes(id)
+  let sent = 0
+  let copied = 0
+  const put = async ({ path, bytes, sha256 }: ManifestFile): Promise<void> => {
+    const target = `${id}/${path}`
+    const source = objects.get(sha256)
+    if (present.get(target) !== bytes) {
+      if (source !== undefined && source !== target) {
+        await store.copy(source, target)
+        copied += bytes
+      } else {
+        await store.write(target, fileContent(join(releasesDir, target), bytes, sha256))
+        sent += bytes
+      }
+    }
+    objects.set(sha256, target)
+    onBytes(bytes)
+  }
+  const queue = [...manifest.files]
+  const work = async (): Promise<void> => {
+    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await put(file)
+  }
+  await Promise.all(Array.from({ length: LANES }, work))
+  const attestations = await folderPlace(releasesDir).attestations(id)
+  for (const name of ['acquisition.json', PROOF_FILE, ...attestations, SIGNATURE_FILE]) {
+    const text = await readFile(join(releasesDir, id, name)).catch(() => null)
+    if (text === null || (await store.read(`${id}/${name}`))?.equals(text) === true) continue
+    await store.write(`${id}/${name}`, bytesContent(text))
+  }
+  const text = Buffer.from(manifestText(manifest))
+  if (present.get(`${id}/manifest.json`) !== text.length)
+    await store.write(`${id}/manifest.json`, bytesContent(text))
+  return { release_id: id, sent_bytes: sent, copied_bytes: copied }
+}
+
+export const bytesContent = (bytes: Buffer): Content => ({
+  bytes: bytes.length,
+  sha256: sha256Hex(bytes),
+  open: () => Readable.from([bytes]),
+})
+
+const fileContent = (path: string, bytes: number, sha256: string): Content => ({
+  bytes,
+  sha256,
+  open: () => createReadStream(path, { highWaterMark: 1 << 20 }),
+})

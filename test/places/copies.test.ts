@@ -1,0 +1,235 @@
+/** Copies of releases between folders: verified, by content, resumed, and refused where something is wrong. */
+import {
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import t from 'tap'
+import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
+import { copyLog, logInFolder } from '../../src/places/copy-log.ts'
+import { fetchRelease } from '../../src/places/fetch-release.ts'
+import { folderPlace } from '../../src/places/folder.ts'
+import { openPlace } from '../../src/places/open-place.ts'
+import type { Place } from '../../src/places/place.ts'
+import { PlaceError } from '../../src/places/place.ts'
+import { readManifest, verifyRelease } from '../../src/release/verify.ts'
+import { readSettings } from '../../src/settings.ts'
+import { openRecorder, withComponents } from '../../tools/recorder.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
+import { secondRing } from '../fixtures/rings.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+
+const { releasesDir, result } = await makeSmallRelease()
+const id = result.analytics
+const ids = await withComponents(releasesDir, id)
+const source = folderPlace(releasesDir)
+const options = { trusted: [] }
+const target = (): string => temporaryFolder('copies')
+const releasesIn = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => !name.startsWith('.'))
+    .sort()
+const cnes = result.cnes ?? ''
+const path = (await readManifest(releasesDir, cnes)).files[0]?.path ?? ''
+
+/** A place whose answers a test changes. */
+const changed = (change: Partial<Place>): Place => ({ ...source, ...change })
+
+t.test('addresses of places', async (t) => {
+  const settings = readSettings({ SUS_S3_ENDPOINT: 'http://127.0.0.1:1' })
+  t.same(
+    ['s3://bucket/a/b/', 's3://bucket', 'https://data.example.org/', 'file:///srv/x', './x'].map(
+      (address) => {
+        const { kind, place } = openPlace(address, settings)
+        return [kind, place.name.replace(process.cwd(), '')]
+      },
+    ),
+    [
+      ['storage', 's3://bucket/a/b'],
+      ['storage', 's3://bucket'],
+      ['server', 'https://data.example.org'],
+      ['folder', '/srv/x'],
+      ['folder', '/x'],
+    ],
+  )
+  for (const address of [
+    's3://',
+    's3://b',
+    's3://bucket/a//b',
+    's3://bucket/../x',
+    'ftp://x/y',
+    'https://u:p@x.org',
+    'https://x.org/?a=1',
+  ])
+    t.throws(() => openPlace(address, settings), PlaceError, address)
+})
+
+t.test('a release arrives with what it joins, and is not copied twice', async (t) => {
+  const folder = target()
+  const first = await fetchRelease(source, folder, id, options)
+  t.same(first.map(({ release_id }) => release_id).sort(), [...ids].sort())
+  t.equal(first.at(-1)?.release_id, id, 'components come first')
+  for (const each of ids) await verifyRelease(folder, each)
+  const bytes = (await Promise.all(ids.map((each) => readManifest(folder, each))))
+    .flatMap(({ files }) => files)
+    .reduce((sum, file) => sum + file.bytes, 0)
+  t.equal(
+    first.reduce((sum, { copied_bytes, linked_bytes }) => sum + copied_bytes + linked_bytes, 0),
+    bytes,
+  )
+  t.ok((await fetchRelease(source, folder, id, options)).every(({ present }) => present))
+  const other = await forgeRelease(releasesDir, cnes, (_folder, manifest) => {
+    Object.assign(manifest, { importer_version: 'other' })
+  })
+  const again = (await fetchRelease(source, folder, other, options)).at(-1)
+  t.same([again?.release_id, again?.copied_bytes], [other, 0], 'the same content is linked')
+  t.equal(lstatSync(join(folder, other, path)).ino, lstatSync(join(folder, cnes, path)).ino)
+  await verifyRelease(folder, other)
+})
+
+t.test(
+  'a flipped byte, a missing file and a cut file are named, and nothing has the name of the release',
+  async (t) => {
+    const damaged = temporaryFolder('damaged')
+    cpSync(releasesDir, damaged, { recursive: true })
+    const file = join(damaged, cnes, path)
+    const bytes = readFileSync(file)
+    const flipped = Buffer.from(bytes)
+    flipped[100] = (flipped[100] ?? 0) ^ 1
+    const cases = [
+      [() => writeFileSync(file, flipped), { name: 'ReleaseRefused', message: /does not have the SHA-256/ }],
+      [
+        () => truncateSync(file, 50),
+        { name: 'ReleaseRefused', message: /has 50 bytes at .* where the manifest says/ },
+      ],
+      [() => rmSync(file), { name: 'PlaceError', message: /is missing at/ }],
+    ] as const
+    const folder = target()
+    for (const [damage, expected] of cases) {
+      damage()
+      await t.rejects(fetchRelease(folderPlace(damaged), folder, id, options), expected)
+      t.notOk(releasesIn(folder).includes(cnes))
+      t.notOk(releasesIn(folder).includes(id))
+    }
+    writeFileSync(file, bytes)
+    await fetchRelease(folderPlace(damaged), folder, id, options)
+    await verifyRelease(folder, cnes)
+    t.same(readdirSync(folder).sort(), [...ids].sort(), 'nothing hidden is left')
+  },
+)
+
+t.test('a manifest of another release is refused', async (t) => {
+  const other = changed({ read: async (file) => source.read(file.replace(cnes, result.demography ?? '')) })
+  await t.rejects(fetchRelease(other, target(), id, options), { name: 'ReleaseRefused' })
+  await t.rejects(fetchRelease(source, target(), `cnes-br-202605-${'0'.repeat(64)}`, options), {
+    name: 'PlaceError',
+    message: /has no release/,
+  })
+})
+
+t.test('a connection that ends is continued where it ended', secondRing, async (t) => {
+  const starts: number[] = []
+  let cuts = 2
+  const flaky = changed({
+    async open(file, start) {
+      const body = await source.open(file, start)
+      if (file !== `${cnes}/${path}` || body === null) return body
+      starts.push(start)
+      if (cuts === 0) return body
+      cuts -= 1
+      async function* cut() {
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          yield chunk.subarray(0, 10)
+          throw Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+        }
+      }
+      return Readable.from(cut())
+    },
+  })
+  const folder = target()
+  await fetchRelease(flaky, folder, cnes, options)
+  t.same(starts, [0, 10, 20])
+  await verifyRelease(folder, cnes)
+})
+
+t.test('what a killed copy left is used, and bytes in it that are wrong are not', async (t) => {
+  const folder = target()
+  const staging = join(folder, `.pull-99999999-${cnes}`)
+  mkdirSync(join(staging, path, '..'), { recursive: true })
+  writeFileSync(join(staging, `${path}.part`), 'wrong')
+  await fetchRelease(source, folder, cnes, options)
+  await verifyRelease(folder, cnes)
+  t.notOk(existsSync(staging))
+})
+
+t.test('signatures are demanded where keys are trusted', async (t) => {
+  const keys = temporaryFolder('copies-keys')
+  const signerOf = (name: string) => {
+    createSigningKey(join(keys, name))
+    const signer = loadNoteSigner(join(keys, name), null)
+    if (signer === null) throw new Error('no key')
+    return signer
+  }
+  const operator = signerOf('operator.pem')
+  const stranger = signerOf('stranger.pem')
+  const folder = target()
+  const trusting = { trusted: [operator.verifier] }
+  await t.rejects(fetchRelease(source, folder, id, trusting), { message: /manifest\.sig: is missing/ })
+  const settings = readSettings({
+    SUS_RELEASES_DIR: releasesDir,
+    SUS_SIGNING_KEY_FILE: join(keys, 'operator.pem'),
+  })
+  const recorder = await openRecorder(releasesDir, settings)
+  recorder?.recordReleases(ids)
+  await t.rejects(fetchRelease(source, folder, id, { trusted: [stranger.verifier] }), {
+    name: 'ReleaseRefused',
+    message: /none of the keys in SUS_TRUSTED_KEYS/,
+  })
+  const forged = changed({
+    read: async (file) =>
+      file === `${cnes}/manifest.sig` ? source.read(`${result.demography}/manifest.sig`) : source.read(file),
+  })
+  await t.rejects(fetchRelease(forged, folder, id, trusting), {
+    message: /is the signature of another release/,
+  })
+  t.notOk(releasesIn(folder).includes(cnes))
+  await fetchRelease(source, folder, id, trusting)
+  for (const name of ['manifest.sig', 'log.tlog-proof'])
+    t.equal(readFileSync(join(folder, id, name), 'utf8'), readFileSync(join(releasesDir, id, name), 'utf8'))
+
+  t.test('the log follows, and never goes back or into another history', async (t) => {
+    const copy = logInFolder(folder)
+    t.equal(await copyLog(source, copy, trusting.trusted), true)
+    t.equal(await copyLog(source, copy, trusting.trusted), false)
+    const early = temporaryFolder('early-log')
+    cpSync(join(releasesDir, 'log'), join(early, 'log'), { recursive: true })
+    recorder?.recordPromotion({ releaseIds: ids, previous: null, forced: false })
+    await t.rejects(copyLog(source, copy, [stranger.verifier]), { name: 'PlaceError' })
+    const written: string[] = []
+    const watched = {
+      ...copy,
+      write(file: string, bytes: Buffer) {
+        written.push(file)
+        return copy.write(file, bytes)
+      },
+    }
+    t.equal(await copyLog(source, watched, trusting.trusted), true)
+    t.equal(written.at(-1), 'log/checkpoint', 'the checkpoint comes last')
+    await t.rejects(copyLog(folderPlace(early), copy, trusting.trusted), {
+      message: /has 4 entries, and that at .* only 3/,
+    })
+    const tile = join(early, 'log/tile/entries/000.p/3')
+    writeFileSync(tile, readFileSync(tile, 'latin1').replace('demo-', 'Demo-'), 'latin1')
+    rmSync(join(early, 'log/checkpoint'))
+    cpSync(join(releasesDir, 'log/checkpoint'), join(early, 'log/checkpoint'))
+    await t.rejects(copyLog(folderPlace(early), logInFolder(target()), []), { name: 'PlaceError' })
+  })
+})
