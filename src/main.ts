@@ -21,6 +21,7 @@ import { createRateLimiter } from './keys/rate-limit.ts'
 import { createTrust } from './keys/trust.ts'
 import { surviveUncaught } from './last-resort.ts'
 import { lowerOtherThreads } from './machine.ts'
+import { startReplica } from './places/replica.ts'
 import { TRINO_DIALECT } from './query/analytics/dialect/trino.ts'
 import { residentRelations } from './query/analytics/resident-relations.ts'
 import { createFileGuard } from './release/guard.ts'
@@ -28,6 +29,7 @@ import { readPointer } from './release/pointer.ts'
 import { createStore, type ReleaseStore } from './release/store.ts'
 import type { ReleaseView } from './release/view.ts'
 import { createReportPool } from './report/pool.ts'
+import { makeRows } from './rows/make.ts'
 import { createRowStore } from './rows/row-store.ts'
 import type { Settings } from './settings.ts'
 import { trinoOf } from './trino-settings.ts'
@@ -133,7 +135,7 @@ export async function openService(
     warmTimer = setTimeout(() => void loadIntoMemory(view, null), WARM_DELAY_MS).unref()
   }
   let isWarmingEnabled = false
-  const releases = createStore({
+  const store = createStore({
     releasesDir: settings.releasesDir,
     guard,
     checkTrust: (id) => checkTrust(settings.releasesDir, id, settings.trustedKeys),
@@ -159,6 +161,17 @@ export async function openService(
       if (isWarmingEnabled) scheduleWarmUp(view)
     },
   })
+  const replica = startReplica(settings, store, {
+    onArrived: (id) => {
+      // The engine answers until the row files are there.
+      makeRows(settings.releasesDir, id).catch((error: unknown) =>
+        logger.warn({ release_id: id, err: error }, 'no row files made'),
+      )
+    },
+    onProblem: (problem) => logger.error({ problem }, 'source of releases'),
+    onMended: () => logger.info('source of releases is well again'),
+  })
+  const releases = replica?.releases ?? store
   /** Preloads releases, so that a promotion or a first pinned request does not wait. */
   let preloadTimer: NodeJS.Timeout | undefined
   let preloadWarmTimer: NodeJS.Timeout | undefined
@@ -182,7 +195,7 @@ export async function openService(
         .then(() => (preloadTimer === undefined ? undefined : schedulePreload(PRELOAD_INTERVAL_MS)))
     }, afterMs).unref()
   }
-  const firstRefresh = releases.refresh()
+  const firstRefresh = store.refresh()
   const reports = createReportPool({
     guard,
     worker: {
@@ -218,6 +231,7 @@ export async function openService(
     cache,
     rows,
     isRateStoreUp: sharedLimiter?.isUp ?? null,
+    isSourceUp: replica === null ? null : () => replica.state().up,
   })
   const cursorSecret = sharedCursorSecret(settings.keysFile)
   if (cursorSecret === null)
@@ -238,7 +252,11 @@ export async function openService(
     reports,
     rows,
     trust,
-    fileProblems: { keys: keys.problem, log: logWatch.problems },
+    fileProblems: {
+      keys: keys.problem,
+      log: logWatch.problems,
+      ...(replica === null ? {} : { source: replica.state }),
+    },
     log: logWatch,
     keys,
     cache,
@@ -280,6 +298,7 @@ export async function openService(
         [closing, () => preloading],
         ['requests', () => app.close()],
         ['rate limits', () => sharedLimiter?.close()],
+        ['source of releases', () => replica?.close()],
         ['releases', () => releases.close()],
         ['log of releases', () => logWatch.close()],
         ['keys', () => keys.close()],

@@ -16,6 +16,8 @@ export interface MetricsSources {
   readonly rows: RowStore | null
   /** Whether the store of shared rate limits answers; null or absent when there is none. */
   readonly isRateStoreUp?: (() => boolean) | null
+  /** Whether the place that releases are copied from can be read; null or absent when there is none. */
+  readonly isSourceUp?: (() => boolean) | null
 }
 
 export interface Metrics {
@@ -33,6 +35,7 @@ export function createMetrics({
   cache,
   rows,
   isRateStoreUp = null,
+  isSourceUp = null,
 }: MetricsSources): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
@@ -100,6 +103,10 @@ export function createMetrics({
       'sus_rate_limit_store_up',
       '1 while rate limits are shared; 0 while the store does not answer and this instance limits alone.',
       () => (isRateStoreUp() ? 1 : 0),
+    )
+  if (isSourceUp !== null)
+    gauge('sus_releases_source_up', '1 while the place that releases are copied from can be read.', () =>
+      isSourceUp() ? 1 : 0,
     )
   const info = new Gauge({
     name: 'sus_release_info',

@@ -84,6 +84,14 @@ export interface FileProblems {
   readonly keys: () => string | null
   /** Problems with files of the log and with proofs stored beside releases. */
   readonly log: () => readonly LogProblem[]
+  /** State of the place that this server copies releases from; absent without one. */
+  readonly source?: () => SourceState
+}
+
+export interface SourceState {
+  readonly up: boolean
+  readonly release_id: string | null
+  readonly reason: string | null
 }
 
 export interface HandlerRequest {

@@ -3063,6 +3063,18 @@ export interface components {
                     /** @description Why. */
                     reason: string;
                 }[];
+                /** @description The place that this server copies releases from (SUS_RELEASES_URL); null without one. */
+                source: {
+                    /** @description The place could be read at the last attempt. */
+                    up: boolean;
+                    /** @description Analytics release in service there, as far as known. */
+                    release_id: string | null;
+                    /**
+                     * @description Why that release is not in service here yet; null where it is.
+                     * @enum {string|null}
+                     */
+                    reason: "unreachable" | "copying" | "refused" | "cache_full" | "none_in_service" | null;
+                } | null;
                 missing_files: string[];
                 /** @description Files of open releases that are damaged or gone since they were verified: what needs one answers 503. */
                 damaged_files: {

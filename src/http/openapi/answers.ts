@@ -227,6 +227,20 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
         object({ file: text('Path below the folder of releases.'), reason: text('Why.') }),
         'What is missing or damaged of the log of releases and of proofs beside releases; the server goes on.',
       ),
+      source: orNull(
+        object(
+          {
+            up: flag('The place could be read at the last attempt.'),
+            release_id: orNull(text('Analytics release in service there, as far as known.')),
+            reason: orNull({
+              type: 'string',
+              enum: ['unreachable', 'copying', 'refused', 'cache_full', 'none_in_service'],
+              description: 'Why that release is not in service here yet; null where it is.',
+            }),
+          },
+          'The place that this server copies releases from (SUS_RELEASES_URL); null without one.',
+        ),
+      ),
       missing_files: list(text('File of an open release that is gone or cut: release id and path.')),
       damaged_files: list(
         object({ file: text('Release id and path.'), reason: text('Why.') }),

@@ -38,16 +38,23 @@ export const HEALTH: readonly Route[] = [
       const pointer = releases.pointerProblem()
       const keys = fileProblems?.keys() ?? null
       const log = (fileProblems?.log() ?? []).map(({ file, reason }) => ({ file, reason }))
+      const state = fileProblems?.source?.()
+      const source = state === undefined ? null : { ...state }
       if (current === null)
         throw new AppError('not_ready', {
           detail:
             pointer !== null
               ? both('O arquivo current.json está danificado.', `The file current.json ${pointer}.`)
-              : refused.length === 0
-                ? both('Nenhuma versão de dados foi promovida.', 'No release is promoted.')
-                : both('A versão de dados promovida foi recusada.', 'The promoted release was refused.'),
+              : source !== null && refused.length === 0
+                ? both(
+                    'A versão de dados ainda não foi copiada da origem.',
+                    'The release has not been copied from its source yet.',
+                  )
+                : refused.length === 0
+                  ? both('Nenhuma versão de dados foi promovida.', 'No release is promoted.')
+                  : both('A versão de dados promovida foi recusada.', 'The promoted release was refused.'),
           headers: { 'Retry-After': '5' },
-          extra: { refused, pointer, keys, log },
+          extra: { refused, pointer, keys, log, source },
         })
       const damaged = releases.guard.damaged()
       // Without row files the engine answers lists and records, at a fraction of the speed.
@@ -60,6 +67,7 @@ export const HEALTH: readonly Route[] = [
           pointer,
           keys,
           log,
+          source,
           missing_files: damaged.flatMap(({ file, isMissing }) => (isMissing ? [file] : [])),
           damaged_files: damaged.map(({ file, reason }) => ({ file, reason })),
           row_store: { complete: missing.length === 0, missing },
