@@ -1,7 +1,8 @@
 /** Dimensions by which facts of active facilities are pre-aggregated. See model/pre-aggregates.ts. Values only. */
-import type { AddedUpTable, DimensionCode, FactDataset, PopulationFacts } from '../dimensions.ts'
+import type { DimensionCode } from '../dimensions.ts'
+import type { FACTS } from './dimensions.ts'
 
-export type CnesFacts = Exclude<FactDataset, PopulationFacts | AddedUpTable | 'federal_health_transfers'>
+export type CnesFacts = keyof typeof FACTS
 
 const MUNICIPALITY = ['state', 'municipality'] as const
 const ATTRIBUTES = ['state', 'facility_type', 'management_type', 'legal_nature'] as const

@@ -8,10 +8,10 @@
 import type { ResidentRelation } from '../../engine/types.ts'
 import { datasetOf } from '../../model/datasets.ts'
 import {
-  type AddedUpTable,
   DIMENSION_CODES,
   type DimensionCode,
   dimensionOf,
+  dimensionsOfFacts,
   type FactDataset,
   isAddedUp,
 } from '../../model/dimensions.ts'
@@ -25,6 +25,7 @@ import {
 import type { Table } from '../../model/required-tables.ts'
 import { OUTPATIENT_TABLES } from '../../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../../model/sih/datasets.ts'
+import { FACT_TABLES } from '../../release/coverage.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { collectedPeriods, componentManifests, type ReleaseView, storedPeriods } from '../../release/view.ts'
 import {
@@ -174,20 +175,13 @@ function populationDefinition(years: PopulationYears): Sql {
 const populationByAgeDefinition = (year: number): Sql =>
   sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${whole(year)}`
 
-const isByResidence = (dataset: MonthlyFacts): boolean => dataset === 'hospital_admissions_by_residence'
-
 function factsDefinition(dataset: MonthlyFacts, months: Sql): Sql {
   const { quantities, flags } = measuredFields(dataset)
-  if (isAddedUp(dataset)) {
-    const placeColumns = isByResidence(dataset)
-      ? ['residence_municipality_code']
-      : ['cnes_code', 'municipality_ibge_code']
-    const columns = ['reference_period', ...placeColumns, ...codeColumns(dataset), ...quantities]
-    return sql`SELECT ${columnList(columns)} FROM ${months}`
-  }
-  if (dataset === 'federal_health_transfers') {
-    const columns = ['reference_period', 'municipality_ibge_code', ...codeColumns(dataset), ...quantities]
-    return sql`SELECT ${columnList(columns)} FROM ${months}`
+  if (!isCnes(dataset)) {
+    const placeColumns = (['facility', 'municipality', 'residence_municipality'] as const).flatMap((code) =>
+      dimensionsOfFacts(dataset).includes(code) ? [dimensionOf(code).column] : [],
+    )
+    return sql`SELECT ${columnList(['reference_period', ...placeColumns, ...codeColumns(dataset), ...quantities])} FROM ${months}`
   }
   const outsourced = dataset === 'specialized_services' ? sql`, ${IS_OUTSOURCED} AS is_outsourced` : EMPTY
   const columns = ['reference_period', 'cnes_code', ...codeColumns(dataset), 'municipality_ibge_code']
@@ -235,7 +229,7 @@ const preAggregateDefinition = (name: PreAggregateName, period: number): Sql =>
 
 /** @returns relations worth keeping in memory, most useful first: small ones, then months from the newest on */
 export function residentRelations(view: ReleaseView): ResidentRelation[] {
-  const { cnes, demography, financing } = view.components
+  const { cnes, demography } = view.components
   const relations: ResidentRelation[] = []
   const add = (
     name: string,
@@ -312,14 +306,14 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
     const facilities = rowsOf(cnes, 'facilities', newest)
     add(membersName('facility', newest), facilities, membersDefinition('facility', newest))
   }
-  const addFlows = (dataset: AddedUpTable, from: number, to?: number): void => {
+  const addFlows = (dataset: MonthlyFacts, from: number, to?: number): void => {
     for (const period of collectedPeriods(view, dataset).toReversed().slice(from, to))
       add(
         `facts ${dataset} ${period}`,
         rowsOf(view.components[datasetOf(dataset).area], dataset, period),
         factsDefinition(dataset, table(dataset, period)),
         codeColumns(dataset),
-        isByResidence(dataset) ? null : 'cnes_code',
+        dimensionsOfFacts(dataset).includes('facility') ? 'cnes_code' : null,
       )
   }
   const sizeOf = (name: PreAggregateName): number => view.analytics.datasets[name]?.rows ?? 0
@@ -328,14 +322,8 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
       add(fewFacilitiesName(few, newest), FEW_FACILITIES, fewFacilitiesDefinition(few, newest))
   for (const name of (flows ?? []).toSorted((left, right) => sizeOf(left) - sizeOf(right))) addMonths(name)
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 0, 1)
-  // Transfers have a few thousand rows a year.
-  for (const period of collectedPeriods(view, 'federal_health_transfers').toReversed())
-    add(
-      `facts federal_health_transfers ${period}`,
-      rowsOf(financing, 'federal_health_transfers', period),
-      factsDefinition('federal_health_transfers', table('federal_health_transfers', period)),
-      codeColumns('federal_health_transfers'),
-    )
+  // Other facts are small: transfers have a few thousand rows a year.
+  for (const dataset of FACT_TABLES) if (!isCnes(dataset) && !isAddedUp(dataset)) addFlows(dataset, 0)
   for (const period of older) addSmall(period)
   for (const period of older) addFacts(period)
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 1)
