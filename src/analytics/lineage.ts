@@ -8,7 +8,7 @@
 import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
-import { FACT_LINEAGE, type FactName } from '../model/cnes/lineage.ts'
+import { FACT_LINEAGE } from '../model/cnes/lineage.ts'
 import {
   DIMENSION_CODES,
   type DimensionCode,
@@ -35,6 +35,7 @@ import {
 } from '../query/analytics/plan.ts'
 import { type BasePlan, isolatePlan } from '../query/analytics/query-plan.ts'
 import { bodySchema, parseBody, resolveQuery, resolveValue } from '../query/analytics/request.ts'
+import { isCnes } from '../query/analytics/resident-relations.ts'
 import { type ProvenanceSource, sourceOf } from '../query/provenance/provenance.ts'
 import { publishedRowsOf } from '../query/provenance/published-rows.ts'
 import { refuse } from '../query/refusals.ts'
@@ -323,10 +324,11 @@ function findPublishedColumn(
   if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
   if (dataset === 'federal_health_transfers') return PUBLISHED_AMOUNTS[field ?? ''] ?? null
   if (isAddedUp(dataset)) return { ...ADMISSION_COLUMNS, ...OUTPATIENT_COLUMNS }[field ?? ''] ?? null
-  if (kind !== 'sum' || dataset === 'facilities') return null
+  // Facts of other areas name their file and row, but keep no published cell.
+  if (kind !== 'sum' || dataset === 'facilities' || !isCnes(dataset)) return null
   const period = Number(String(row.reference_period).replace('-', ''))
   const family = coverageOf(view, dataset, period)?.family === 'base' ? 'base' : 'state'
-  const lines = FACT_LINEAGE[dataset as FactName][family]
+  const lines = FACT_LINEAGE[dataset][family]
   const names = field === 'quantity_sus' ? ['quantity_sus_published', 'tp_sus_code'] : [field]
   return (
     names

@@ -169,7 +169,9 @@ export function printSources(
         ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, 'POP' AS source_column, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset)}))`
         : dataset === 'federal_health_transfers'
           ? sql`(SELECT ${columnList(columns)}, source_file, cell.source_row AS source_row, cell.raw_value AS raw_value FROM (SELECT *, unnest(source_cells) AS cell FROM ${table(dataset, period)}))`
-          : table(`${dataset}_provenance`, period)
+          : isCnes(dataset)
+            ? table(`${dataset}_provenance`, period)
+            : sql`(SELECT ${columnList(columns)}, source_file, source_row FROM ${table(dataset, period)})`
   return sql`SELECT source.*
 FROM ${source} AS source
 SEMI JOIN (SELECT ${join(wantedColumns, ', ')}) AS wanted USING (${columnList(columns)})
