@@ -1,5 +1,6 @@
 /** The commands of signing, as an operator and an auditor call them: the real bin in processes of its own. */
 import { spawnSync } from 'node:child_process'
+import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -65,6 +66,48 @@ t.test('a release of before is signed, promoted and found in the log', async (t)
     stdout: /goes on from 1/,
   })
   t.match(run(['log', 'verify', '--key', strange]), { status: 1, stderr: /none of the keys that are known/ })
+})
+
+t.test('verify shows who cosigned the checkpoint', async (t) => {
+  const file = join(log, 'checkpoint')
+  const checkpoint = readFileSync(file, 'utf8')
+  const name = 'example.org/witness'
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519')
+  const encoded = Buffer.concat([
+    Buffer.from([4]),
+    publicKey.export({ type: 'spki', format: 'der' }).subarray(-32),
+  ])
+  const keyId = createHash('sha256').update(`${name}\n`).update(encoded).digest().subarray(0, 4)
+  const witness = `${name}+${keyId.toString('hex')}+${encoded.toString('base64')}`
+  t.match(run(['verify', id, '--witness', witness]), {
+    status: 1,
+    stderr: /checkpoint is not cosigned by example\.org\/witness/,
+  })
+  t.match(run(['verify', id, '--witness', key]), { status: 2, stderr: /--witness takes keys of witnesses/ })
+  const seconds = 1_790_000_000
+  const time = Buffer.alloc(8)
+  time.writeBigUInt64BE(BigInt(seconds))
+  const text = checkpoint.slice(0, checkpoint.indexOf('\n\n') + 1)
+  const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${seconds}\n${text}`), privateKey)
+  const line = (bytes: Buffer): string =>
+    `— ${name} ${Buffer.concat([keyId, time, bytes]).toString('base64')}\n`
+  writeFileSync(file, checkpoint + line(signature))
+  t.match(run(['verify', id, '--witness', witness]), {
+    status: 0,
+    stdout: new RegExp(`checkpoint: cosigned by ${name}\\+[0-9a-f]{8} at 2026-09-21T`),
+  })
+  t.match(JSON.parse(run(['verify', id, '--witness', witness, '--json']).stdout), {
+    release_id: id,
+    cosignatures: [{ name, status: 'valid' }],
+  })
+  t.match(run(['verify', id]), { status: 0, stdout: /witness\S+ is not checked, because its key is unknown/ })
+  writeFileSync(file, checkpoint + line(Buffer.alloc(64)))
+  t.match(run(['verify', id, '--witness', witness]), {
+    status: 1,
+    stdout: /not cosigned by example\.org\/witness/,
+    stderr: /checkpoint was not cosigned by example\.org\/witness/,
+  })
+  writeFileSync(file, checkpoint)
 })
 
 t.test('a proof of another release is found, and made again by sign', async (t) => {

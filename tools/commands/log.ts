@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { createTrust } from '../../src/keys/trust.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
-import { parseWitness, type Witness } from '../../src/trust/cosignature.ts'
 import { logFolder } from '../../src/trust/log.ts'
 import type { LogEntry } from '../../src/trust/log-entry.ts'
 import { checkStoredProof, readProofs } from '../../src/trust/log-proofs.ts'
 import { type Earlier, type LogVerdict, type ReadLogFile, verifyLog } from '../../src/trust/log-verify.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, type ParsedArgs, textOption, UsageError } from '../command.ts'
+import { describeCosignatures, readWitnesses, WITNESS_OPTION } from '../witnesses.ts'
 
 export const command: Command = {
   name: 'log',
@@ -36,11 +36,7 @@ export const command: Command = {
       value: 'VERIFIER_KEY',
       help: 'Key that must have signed it; the default is the signing key here, and those in SUS_TRUSTED_KEYS.',
     },
-    witness: {
-      type: 'string',
-      value: 'KEYS',
-      help: 'Keys of witnesses that must have cosigned the checkpoint, separated by commas.',
-    },
+    witness: WITNESS_OPTION,
     json: { type: 'boolean', help: 'Print JSON.' },
   },
   async run(args) {
@@ -101,17 +97,6 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   }
 }
 
-function readWitnesses(text: string | undefined): readonly Witness[] {
-  return (text?.split(',') ?? []).map((each) => {
-    const witness = parseWitness(each.trim())
-    if (witness === null)
-      throw new UsageError(
-        '--witness takes keys of witnesses, name+id+key, of signature type 4 (cosignature/v1)',
-      )
-    return witness
-  })
-}
-
 async function checkPointer(releasesDir: string, entries: readonly LogEntry[]): Promise<string | null> {
   const current = await readPointer(releasesDir)
   const last = entries.findLast(({ kind }) => kind === 'promotion')?.release_id ?? null
@@ -153,12 +138,5 @@ function describe(place: string, verdict: LogVerdict): string {
     findings.length === 0
       ? ['verified', `${origin}: ${size} entries, root ${root}.${before}`]
       : ['differs', ...findings.map((finding) => `${place}: ${finding}`)]
-  const signed = cosignatures.map(({ name, key_id, status, time }) =>
-    status === 'valid'
-      ? `cosigned by ${name}+${key_id} at ${time}`
-      : status === 'invalid'
-        ? `not cosigned by ${name}+${key_id}, whose name it carries`
-        : `the signature of ${name}+${key_id} is not checked, because its key is unknown`,
-  )
-  return `${[...lines, ...signed].join('\n')}\n`
+  return `${[...lines, ...describeCosignatures(cosignatures)].join('\n')}\n`
 }
