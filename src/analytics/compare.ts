@@ -99,6 +99,7 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
       catalog_version: CATALOG_VERSION,
       old: describeSide(parts.before, before.prepared),
       new: describeSide(parts.view, after.prepared),
+      same_content: hasSameContent(parts.before, parts.view),
       query: after.prepared.normalised,
       changed_rows: rows.filter(({ changed }) => changed).length,
       notes: writeNotes(
@@ -115,6 +116,15 @@ const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => 
   components: componentsOf(view),
   reference_period: plan.referencePeriod,
 })
+
+/** @returns null when a release has no content id */
+function hasSameContent(
+  { contentId: before }: ReleaseView,
+  { contentId: after }: ReleaseView,
+): boolean | null {
+  if (before === null || before === undefined || after === null || after === undefined) return null
+  return before === after
+}
 
 interface LevelRows {
   readonly plan: AggregatePlan

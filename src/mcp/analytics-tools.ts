@@ -289,7 +289,7 @@ interface CompareAnswer {
     >
   }[]
   readonly pagination: { readonly total_rows: number }
-  readonly meta: Meta & { readonly notes?: readonly Note[] }
+  readonly meta: Meta & { readonly notes?: readonly Note[]; readonly same_content: boolean | null }
 }
 
 async function compare(args: Arguments, context: Context): Promise<object> {
@@ -303,6 +303,7 @@ async function compare(args: Arguments, context: Context): Promise<object> {
   })
   return {
     changed_rows: pagination.total_rows,
+    same_content: meta.same_content,
     rows: data.map(({ label, metrics }) => ({ label, metrics })),
     notes: notesOf(meta),
     old_release_id,

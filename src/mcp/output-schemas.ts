@@ -133,6 +133,10 @@ export const LINEAGE_OUTPUT = object(
 export const COMPARE_OUTPUT = object(
   {
     changed_rows: count('Rows that differ.'),
+    same_content: {
+      type: ['boolean', 'null'],
+      description: 'true: both releases hold the same data. null: one has no content id.',
+    },
     rows: list(
       object(
         {
@@ -146,7 +150,7 @@ export const COMPARE_OUTPUT = object(
     old_release_id: string(),
     ...IDENTITY,
   },
-  ['changed_rows', 'rows', 'notes', 'old_release_id', ...IDENTITY_REQUIRED],
+  ['changed_rows', 'same_content', 'rows', 'notes', 'old_release_id', ...IDENTITY_REQUIRED],
 )
 
 const METRIC = object(

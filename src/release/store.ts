@@ -7,6 +7,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
+import { forEachArea } from '../model/areas.ts'
 import { AREA_NAMES } from '../model/datasets.ts'
 import { contentIdOf } from './content.ts'
 import { createFileGuard, type FileGuard } from './guard.ts'
@@ -106,11 +107,16 @@ export function createStore(options: StoreOptions): ReleaseStore {
     options.onOpening?.(id)
     const analytics = await verify(id)
     if (analytics === null || analytics.area !== 'analytics') return null
+    const components = await readComponents(analytics, verify)
     const view: ReleaseView = {
       id,
       contentId: await contentIdOf(releasesDir, analytics),
+      componentContentIds: await forEachArea(async (area) => {
+        const component = components[area]
+        return component === null ? null : contentIdOf(releasesDir, component)
+      }),
       analytics,
-      components: await readComponents(analytics, verify),
+      components,
       synthetic: analytics.synthetic,
     }
     const refusedComponents = AREA_NAMES.flatMap((area) => analytics.components[area] ?? []).filter(

@@ -10,6 +10,8 @@ export interface ReleaseView {
   readonly id: string
   /** Content digest, independent of the writer; null when an older release does not have one. */
   readonly contentId?: string | null
+  /** Content digests of the components. */
+  readonly componentContentIds?: Readonly<Record<Area, string | null>>
   readonly analytics: Manifest
   readonly components: Readonly<Record<Area, Manifest | null>>
   readonly synthetic: boolean

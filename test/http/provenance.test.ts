@@ -94,7 +94,11 @@ t.test('random entries of every kind are found at their file, row and column', a
 t.test('a facility’s provenance covers every projected attribute', async (t) => {
   const [{ cnes_code }] = (await client.get('/v1/facilities?uf=AP&limit=1')).body.data
   const record = (await client.get(`/v1/facilities/${cnes_code}`)).body.data
-  const { entries } = (await client.get(`/v1/facilities/${cnes_code}/provenance`)).body.data as {
+  const { body } = await client.get(`/v1/facilities/${cnes_code}/provenance`)
+  const release = await client.get(`/v1/releases/${body.meta.release_id}`)
+  t.equal(body.meta.content_id, release.body.meta.content_id)
+  t.match(body.meta.content_id, /^[0-9a-f]{64}$/)
+  const { entries } = body.data as {
     entries: Entry[]
   }
   for (const attribute of Object.keys(record))

@@ -112,6 +112,9 @@ t.test('every planted change of the country’s beds, and nothing else', async (
     { side: 'numerator', cause: 'reclassified', records: closed.rows.length, delta: -leaving },
   ])
   t.same([body.meta.old.release_id, body.meta.new.release_id], [before, after])
+  t.equal(body.meta.same_content, false)
+  const same = await compare({ metrics: ['bed_capacity_existing'], old_release_id: after })
+  t.match(same.body.meta, { same_content: true, changed_rows: 0 })
 })
 
 t.test('by municipality: only those that a change touches', async (t) => {

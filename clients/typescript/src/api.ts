@@ -1162,6 +1162,8 @@ export interface components {
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
                 reference_period: string | null;
             };
+            /** @description true: both releases have the same content id, so that no row can differ. null: one has no content id. */
+            same_content: boolean | null;
             query: components["schemas"]["NormalisedQuery"];
             /** @description Rows with a difference, over all pages. */
             changed_rows: number;
@@ -1624,7 +1626,7 @@ export interface components {
                 bed_type_code: string | number;
                 entries: components["schemas"]["ProvenanceEntry"][];
             };
-            meta: components["schemas"]["ReleaseMeta"];
+            meta: components["schemas"]["ProvenanceMeta"];
         };
         /** @description Bed categories. */
         BedCategory: {
@@ -1911,7 +1913,7 @@ export interface components {
                 equipment_code: string | number;
                 entries: components["schemas"]["ProvenanceEntry"][];
             };
-            meta: components["schemas"]["ReleaseMeta"];
+            meta: components["schemas"]["ProvenanceMeta"];
         };
         /** @description Equipment types; the code counts within its category. */
         EquipmentType: {
@@ -2262,7 +2264,7 @@ export interface components {
                 cnes_code: string | number;
                 entries: components["schemas"]["ProvenanceEntry"][];
             };
-            meta: components["schemas"]["ReleaseMeta"];
+            meta: components["schemas"]["ProvenanceMeta"];
         };
         FacilitySpecializedServicesResponse: {
             data: {
@@ -3020,6 +3022,19 @@ export interface components {
                 column: string | null;
             } | null;
         };
+        /** @description What is said of an answer about the sources of a record. */
+        ProvenanceMeta: {
+            /** @description Version of the program. */
+            version: string;
+            /** @description Release the answer comes from. */
+            release_id: string;
+            /** @description true: invented data of the demonstration. */
+            synthetic: boolean;
+            /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
+            reference_period?: string | null;
+            /** @description Digest of what the release says, whatever wrote its files. */
+            content_id: string | null;
+        };
         /** @description Value of the field, as the record has it. */
         ProvenanceValue: (string | number | boolean | null) | {
             [key: string]: string | number | boolean | null;
@@ -3464,7 +3479,7 @@ export interface components {
                 classification_code: string | number;
                 entries: components["schemas"]["ProvenanceEntry"][];
             };
-            meta: components["schemas"]["ReleaseMeta"];
+            meta: components["schemas"]["ProvenanceMeta"];
         };
         /** @description Specialised services. */
         SpecializedServiceType: {

@@ -97,6 +97,10 @@ export const SHARED: Readonly<Record<string, Json>> = {
     { ...RELEASE_META, 'notes?': NOTES },
     'What is said of an answer that one release gives.',
   ),
+  ProvenanceMeta: object(
+    { ...RELEASE_META, content_id: CONTENT_ID },
+    'What is said of an answer about the sources of a record.',
+  ),
   ReleaseDetailMeta: object({
     ...ANSWER_META,
     content_id: CONTENT_ID,
@@ -190,6 +194,11 @@ export const SHARED: Readonly<Record<string, Json>> = {
     catalog_version: text('Version of the catalog of metrics.'),
     old: COMPARED_SIDE,
     new: COMPARED_SIDE,
+    same_content: orNull(
+      flag(
+        'true: both releases have the same content id, so that no row can differ. null: one has no content id.',
+      ),
+    ),
     query: ref('NormalisedQuery'),
     changed_rows: integer('Rows with a difference, over all pages.'),
     notes: NOTES,

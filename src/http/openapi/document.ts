@@ -258,7 +258,7 @@ function responseSchema(route: Route): Json {
           ),
           entries: list(ref('ProvenanceEntry')),
         }),
-        'ReleaseMeta',
+        'ProvenanceMeta',
       )
     case 'custom': {
       const answer = ANSWERS[route.response]

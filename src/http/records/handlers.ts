@@ -1,7 +1,7 @@
 /** Answers valid requests with results, one function per kind of route. Row files answer when they can, the engine otherwise. */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
-import type { DatasetName } from '../../model/datasets.ts'
+import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Cursor } from '../../query/lists/cursor.ts'
@@ -281,7 +281,7 @@ async function answerProvenance(route: ProvenanceRoute, request: EngineRequest):
         rule: entry.rule[request.language],
       })) as unknown as JsonValue,
     },
-    meta: periodMeta(period),
+    meta: { ...periodMeta(period), content_id: view.componentContentIds?.[datasetOf(dataset).area] ?? null },
     rows: entries.length,
   }
 }
