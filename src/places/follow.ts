@@ -210,16 +210,17 @@ async function makeRoom(
   cacheBytes: number | null,
 ): Promise<void> {
   if (cacheBytes === null || missing.length === 0) return
-  const existing = await findFilesByDigest(releasesDir)
-  const needed = missing
-    .flatMap(({ files }) => files)
-    .reduce((sum, { bytes, sha256 }) => sum + (existing.has(sha256) ? 0 : bytes), 0)
   const kept = new Set<string>()
   const current = await readPointer(releasesDir)
   if (current !== null && existsSync(join(releasesDir, current))) await keepJoined(releasesDir, current, kept)
   for (const { components } of missing) for (const component of Object.values(components)) kept.add(component)
   const removable = await listByArrival(releasesDir, kept)
   for (;;) {
+    // A removal may take files away that would have been linked, so both sizes are computed again.
+    const existing = await findFilesByDigest(releasesDir)
+    const needed = missing
+      .flatMap(({ files }) => files)
+      .reduce((sum, { bytes, sha256 }) => sum + (existing.has(sha256) ? 0 : bytes), 0)
     const used = await sizeOf(releasesDir)
     if (used + needed <= cacheBytes) return
     const oldest = removable.shift()
