@@ -48,18 +48,21 @@ export const temporaryTarget = (name: string): string | null =>
 
 export interface ReplaceOptions {
   readonly mode?: number
+  /** False when a power cut may lose the content. A sync can block the main thread for 200 ms while the disk is busy. */
+  readonly isSynced?: boolean
   /** Called when the new content is on disk, before it replaces the old. If it throws, the old content stays. */
   readonly beforeRename?: () => void
   /** Called when the disk is full, to write the content to this path in another way. Returns false if it cannot. */
   readonly onFullDisk?: (temporary: string) => boolean
 }
 
-/** Replaces a file. A reader sees the old content or the new one, and the new one survives a power cut. */
+/** Replaces a file. A reader sees the old content or the new one, and the new one survives a power cut unless `isSynced` is false. */
 export function replaceFile(path: string, content: string | Uint8Array, options: ReplaceOptions = {}): void {
   const temporary = temporaryName(path)
+  const { isSynced = true } = options
   try {
     try {
-      writeSynced(temporary, content, options.mode)
+      writeNew(temporary, content, options.mode, isSynced)
     } catch (error) {
       if (!isFullDisk(error) || options.onFullDisk === undefined) throw error
       rmSync(temporary, { force: true })
@@ -70,14 +73,14 @@ export function replaceFile(path: string, content: string | Uint8Array, options:
   } finally {
     discard(temporary)
   }
-  syncPath(dirname(path))
+  if (isSynced) syncPath(dirname(path))
 }
 
 /** Creates a file completely or not at all. @throws EEXIST if the file exists */
 export function createFile(path: string, content: string | Uint8Array, mode: number): void {
   const temporary = temporaryName(path)
   try {
-    writeSynced(temporary, content, mode)
+    writeNew(temporary, content, mode)
     try {
       linkSync(temporary, path)
     } catch (error) {
@@ -91,12 +94,12 @@ export function createFile(path: string, content: string | Uint8Array, mode: num
   syncPath(dirname(path))
 }
 
-function writeSynced(path: string, content: string | Uint8Array, mode?: number): void {
+function writeNew(path: string, content: string | Uint8Array, mode?: number, isSynced = true): void {
   const handle = openSync(path, 'wx', mode)
   try {
     if (mode !== undefined && process.platform !== 'win32') fchmodSync(handle, mode)
     writeFileSync(handle, content)
-    fsyncSync(handle)
+    if (isSynced) fsyncSync(handle)
   } finally {
     closeSync(handle)
   }

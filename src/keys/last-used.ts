@@ -2,7 +2,7 @@
  * Records when each key was last used, to the minute, so that operators can revoke unused keys. Input: ids of used keys. Output: a
  * small file beside the keys file, which several servers of one folder update.
  *
- * This is best effort: a failed write (full disk, kill) only loses the time of use.
+ * This is best effort: a failed write (full disk, kill, power cut) only loses the time of use.
  */
 import { readFileSync } from 'node:fs'
 import { replaceFile } from '../files.ts'
@@ -42,7 +42,7 @@ export function trackLastUsed(keysFile: string, now: () => number = Date.now): L
     }
     used.clear()
     try {
-      replaceFile(fileOf(keysFile), `${JSON.stringify(merged)}\n`, { mode: 0o600 })
+      replaceFile(fileOf(keysFile), `${JSON.stringify(merged)}\n`, { mode: 0o600, isSynced: false })
     } catch {
       // A read-only folder gets no record of use.
     }
