@@ -160,16 +160,17 @@ export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWat
     const count = path.startsWith('tile/entries/') ? decodeBundle(bytes)?.length : bytes.length / HASH_BYTES
     return count === Number(width) && containing.subarray(0, bytes.length).equals(bytes)
   }
+  const isOfLog = (path: string): boolean =>
+    verified === null || path === CHECKPOINT ? hadLog : isTileOf(path, verified.size)
   const read = async (path: string): Promise<Buffer | null> => {
     for (let attempt = 0; attempt < READS_MAX; attempt += 1) {
       const bytes = await readLogFile(path)
       if (bytes !== null && (await isVerified(path, bytes))) return bytes
+      // A log that grew has new files, so a missing one needs no look, which reads files beside every release.
+      const isExpected = verified === null ? hadLog : verified.digests.has(path)
+      if (bytes === null && !isExpected) return null
       await lookOnce().catch(report)
-      const isOfLog =
-        path === CHECKPOINT ? hadLog : verified === null ? hadLog : isTileOf(path, verified.size)
-      if (!isOfLog) return null
-      // Partial tiles of earlier checkpoints need not be kept.
-      if (bytes === null && verified?.digests.has(path) === false) return null
+      if (!isOfLog(path)) return null
     }
     const problem = problems.find(({ file }) => file.startsWith('log'))
     throw damagedError(problem ?? { file: `log/${path}`, reason: 'does not follow from the checkpoint' })
