@@ -19,6 +19,7 @@ export const COMMANDS: Readonly<Record<string, () => Promise<{ readonly command:
   serve: () => import('./commands/serve.ts'),
   demo: () => import('./commands/demo.ts'),
   fetch: () => import('./commands/fetch.ts'),
+  update: () => import('./commands/update.ts'),
   import: () => import('./commands/import.ts'),
   verify: () => import('./commands/verify.ts'),
   content: () => import('./commands/content.ts'),

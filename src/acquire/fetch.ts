@@ -49,6 +49,8 @@ export interface FileReport {
   readonly path: string
   readonly bytes: number | null
   readonly status: FileStatus
+  /** Month of a file by state, YYYYMM. */
+  readonly period?: number
   readonly reason?: string
 }
 
@@ -183,6 +185,7 @@ class FetchRun {
         path,
         bytes,
         status,
+        ...(source.completeness === 'by state' ? { period: file.period } : {}),
         ...(reason === undefined ? {} : { reason }),
       })
     }

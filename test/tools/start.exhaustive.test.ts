@@ -6,7 +6,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { freePort } from '../../tools/free-port.ts'
-import { temporaryFolder } from '../fixtures/small-release.ts'
+import { startFtpServer } from '../fixtures/ftp-server.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+import { publishMonth, writeIbge } from '../fixtures/snapshots.ts'
 
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const KEY = /sus_[0-9a-z]{8}_[0-9A-Za-z]{20,}/
@@ -36,3 +38,55 @@ t.test('a first start', async (t) => {
   child.kill('SIGTERM')
   t.equal(await ended, 0)
 })
+
+t.test(
+  'a first start with published data of a state, and one sentence where a publisher does not answer',
+  async (t) => {
+    const { snapshots } = await makeSmallRelease()
+    const ibge = temporaryFolder('ibge')
+    writeIbge(ibge, join(snapshots, 'ibge/RELATORIO_DTB_BRASIL_MUNICIPIO.csv'))
+    const publisher = await startFtpServer()
+    t.teardown(() => publisher.close())
+    publishMonth(publisher, 202606)
+    const releasesDir = temporaryFolder('start')
+    const start = async (datasus: string) =>
+      spawn(process.execPath, [bin, 'start', '--real', 'rr'], {
+        env: {
+          PATH: process.env.PATH,
+          SUS_RELEASES_DIR: releasesDir,
+          SUS_SNAPSHOTS_DIR: temporaryFolder('snapshots'),
+          SUS_SOURCE_DATASUS: datasus,
+          SUS_SOURCE_IBGE: `file://${ibge}`,
+          SUS_FETCH_ATTEMPTS: '2',
+          SUS_FETCH_PAUSE_MS: '5',
+          PORT: String(await freePort()),
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+    const nowhere = await start(`ftp://127.0.0.1:${await freePort()}`)
+    let refusal = ''
+    nowhere.stderr?.on('data', (chunk: Buffer) => {
+      refusal += chunk.toString()
+    })
+    t.equal(await new Promise((resolve) => nowhere.once('close', resolve)), 1)
+    t.match(
+      refusal,
+      /sus-data: The publishers cannot be reached .*no connection to 127\.0\.0\.1.*npm start\.\n$/s,
+    )
+    const child = await start(publisher.url)
+    t.teardown(() => child.kill('SIGKILL'))
+    let output = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
+    for (let turn = 0; turn < 2400 && !output.includes('Try it') && child.exitCode === null; turn += 1)
+      await wait(50)
+    t.match(output, /Published data of Roraima, \d+ files: analytics-rr-202606-/)
+    const [, address] = /Explorer: (\S+)\//.exec(output) ?? []
+    const key = readFileSync(join(releasesDir, 'demonstration-key'), 'utf8').trim()
+    const answer = await fetch(`${address}/v1/facilities?uf=RR`, {
+      headers: { authorization: `Bearer ${key}` },
+    })
+    t.match(await answer.json(), { data: [{ cnes_code: '2000001' }], meta: { synthetic: false } })
+  },
+)

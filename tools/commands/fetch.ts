@@ -7,6 +7,7 @@ import { readSettings } from '../../src/settings.ts'
 import { type Command, type ParsedArgs, textOption, UsageError } from '../command.ts'
 import { reportFetch } from '../fetch-lines.ts'
 import { createProgress } from '../progress.ts'
+import { thisMonth } from '../this-month.ts'
 
 const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 
@@ -50,9 +51,6 @@ export const command: Command = {
 export const hasFailed = ({ files, failures }: FetchReport): boolean =>
   failures.length > 0 || files.some(({ status }) => status === 'failed')
 
-/** Current month, YYYYMM. */
-export const thisMonth = (): number => new Date().getUTCFullYear() * 100 + new Date().getUTCMonth() + 1
-
 /** Runs a fetch with a progress bar. SIGINT and SIGTERM end it; parts stay, and the next run continues them. */
 export async function fetchWithProgress(
   options: Omit<FetchOptions, 'signal' | 'onStep' | 'onBytes'>,
@@ -76,7 +74,7 @@ export async function fetchWithProgress(
   }
 }
 
-function parseAreas(names: readonly string[]): FetchArea[] {
+export function parseAreas(names: readonly string[]): FetchArea[] {
   if (names.length === 0) throw new UsageError(`fetch needs an area: ${FETCH_AREAS.join(', ')}`)
   return [...new Set(names)].map((name) => {
     const area = FETCH_AREAS.find((each) => each === name)

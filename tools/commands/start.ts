@@ -6,19 +6,26 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ALL_STATES } from '../../src/acquire/plan.ts'
 import { createKey } from '../../src/keys/keys.ts'
 import { serveUntilStopped } from '../../src/main.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
-import { type Command, textOption, UsageError } from '../command.ts'
+import { type Command, type ParsedArgs, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
+import { thisMonth } from '../this-month.ts'
 
 export const command: Command = {
   name: 'start',
   summary: 'Serve; without a promoted release, make and serve the demonstration first.',
-  usage: ['start [--scale small|national] [--show-key]'],
+  usage: ['start [--scale small|national] [--real UF] [--show-key]'],
   options: {
+    real: {
+      type: 'string',
+      value: 'UF',
+      help: 'Instead of the demonstration, fetch and serve the newest month of this state from the publishers.',
+    },
     scale: { type: 'string', value: 'SCALE', help: 'Of the demonstration. Default national.' },
     'show-key': {
       type: 'boolean',
@@ -29,12 +36,15 @@ export const command: Command = {
     const scale = textOption(args, 'scale') ?? 'national'
     if (scale !== 'small' && scale !== 'national')
       throw new UsageError(`--scale is "${scale}", but must be small or national`)
+    const realState = textOption(args, 'real') === undefined ? null : parseState(args)
     const settings = readSettings()
     let secret: string | null = null
     const keyFile = join(settings.releasesDir, EXPLORER_KEY_FILE)
     const clientKeyFile = join(settings.releasesDir, CLIENT_KEY_FILE)
-    if ((await readPointer(settings.releasesDir)) === null) {
-      await makeDemonstration(settings, scale)
+    const current = await readPointer(settings.releasesDir)
+    if (current === null || (realState !== null && current.startsWith('demo-'))) {
+      if (realState === null) await makeDemonstration(settings, scale)
+      else await makeReal(settings, realState)
       if (!existsSync(settings.keysFile)) {
         secret = createKey(settings.keysFile, { name: 'demonstration', capabilities: CAPABILITIES }).secret
         const explorer = createKey(settings.keysFile, { name: 'explorer', capabilities: CAPABILITIES })
@@ -123,6 +133,39 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
   } finally {
     progress.stop()
     await rm(snapshots, { recursive: true, force: true })
+  }
+}
+
+function parseState(args: ParsedArgs): (typeof ALL_STATES)[number] {
+  const uf = textOption(args, 'real')?.toUpperCase()
+  const state = ALL_STATES.find((each) => each.uf === uf)
+  if (state === undefined)
+    throw new UsageError(
+      `--real is ${JSON.stringify(uf)}, but must be the abbreviation of a state: ${ALL_STATES.map((each) => each.uf).join(', ')}`,
+    )
+  return state
+}
+
+async function makeReal(settings: Settings, state: (typeof ALL_STATES)[number]): Promise<void> {
+  const { makeRealRelease } = await import('../real.ts')
+  mkdirSync(settings.releasesDir, { recursive: true })
+  const progress = createProgress({ silent: false })
+  const controller = new AbortController()
+  const stop = (): void => controller.abort(new UsageError('the start was ended; the next one continues it'))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop)
+  try {
+    const lines = await makeRealRelease({
+      settings,
+      state,
+      now: thisMonth(),
+      signal: controller.signal,
+      progress,
+    })
+    progress.stop()
+    process.stderr.write(`${lines.join('\n')}\n`)
+  } finally {
+    progress.stop()
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.removeListener(signal, stop)
   }
 }
 

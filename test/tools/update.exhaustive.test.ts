@@ -1,0 +1,102 @@
+/** `sus-data update` over simulated months: new, revised, one that fails a check, one that is still arriving; a server answers throughout. */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { importPaths } from '../../src/import/import.ts'
+import { readPointer } from '../../src/release/pointer.ts'
+import { writePointer } from '../../src/release/writer.ts'
+import { startFtpServer } from '../fixtures/ftp-server.ts'
+import { startServerProcess } from '../fixtures/server.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+import { dbcOf, fetchInto, pathOf, publishMonth, writeIbge } from '../fixtures/snapshots.ts'
+
+const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
+const small = await makeSmallRelease()
+const publisher = await startFtpServer()
+t.teardown(() => publisher.close())
+const into = temporaryFolder('snapshots')
+const releasesDir = temporaryFolder('releases')
+const env = { SUS_SOURCE_DATASUS: publisher.url, SUS_SNAPSHOTS_DIR: into, SUS_RELEASES_DIR: releasesDir }
+
+/** Runs an update while this process answers as the publisher. */
+const update = (...args: string[]) =>
+  new Promise<{ status: number | null; result: Record<string, unknown>; stderr: string }>((resolve) => {
+    const child = spawn(process.execPath, [bin, 'update', ...args], {
+      env: { PATH: process.env.PATH, ...env, SUS_FETCH_PAUSE_MS: '5', SUS_FETCH_ATTEMPTS: '2' },
+    })
+    let [stdout, stderr] = ['', '']
+    child.stdout.on('data', (text) => {
+      stdout += text
+    })
+    child.stderr.on('data', (text) => {
+      stderr += text
+    })
+    child.once('close', (status) =>
+      resolve({ status, result: stdout === '' ? {} : JSON.parse(stdout), stderr }),
+    )
+  })
+
+t.test('four months', async (t) => {
+  t.match(await update(), { status: 2, stderr: /no release is in service/ })
+  publishMonth(publisher, 202605)
+  writeIbge(join(into, 'by-hand'), join(small.snapshots, 'ibge/RELATORIO_DTB_BRASIL_MUNICIPIO.csv'))
+  const { paths } = await fetchInto(into, env)
+  const { analytics: first } = await importPaths(paths, { releasesDir, maxRejected: 0, makesRows: true })
+  writePointer(releasesDir, first)
+  const server = await startServerProcess(releasesDir)
+  t.teardown(() => server.child.kill('SIGKILL'))
+  const answers: number[] = []
+  const refusals: number[] = []
+  const watch = setInterval(() => {
+    fetch(`http://127.0.0.1:${server.port}/ready`).then(
+      ({ status }) => void (status === 200 ? answers.push(status) : refusals.push(status)),
+      () => void refusals.push(0),
+    )
+  }, 100)
+  t.teardown(() => clearInterval(watch))
+
+  t.match(await update(), { status: 0, result: { result: 'nothing new', release_id: first } })
+
+  publishMonth(publisher, 202606)
+  t.match(await update('--dry-run'), { status: 0, result: { result: 'dry run', fetched: { files: 4 } } })
+  const june = await update()
+  t.match(june, { status: 0, result: { result: 'promoted', fetched: { files: 4 } } })
+  t.equal(await readPointer(releasesDir), june.result.release_id)
+  t.match(await update(), { status: 0, result: { result: 'nothing new', fetched: { files: 0 } } })
+
+  // The publisher revises June: another shift of the same facility.
+  publisher.files.set(pathOf('ST', 202606), {
+    content: dbcOf('ST', 202606, { TURNO_AT: '03' }),
+    time: '07-10-26  09:30AM',
+  })
+  const revised = await update()
+  t.match(revised, { status: 0, result: { result: 'promoted', fetched: { files: 1 } } })
+  t.not(revised.result.release_id, june.result.release_id)
+
+  // July has ten times the beds.
+  publishMonth(publisher, 202607, { QT_EXIST: '  10', QT_SUS: '  10' })
+  const failed = await update()
+  t.match(failed, { status: 1, result: { result: 'stopped', at: 'promotion checks' } })
+  t.match(JSON.stringify(failed.result.reasons), /drift of bed_capacity_existing.*1 → 10/)
+  t.match(failed.result.remedy, /the old release stays in service; .*promote analytics-\S+ --force REASON/)
+  t.equal(await readPointer(releasesDir), revised.result.release_id, 'the old release stays in service')
+  t.match(await update(), { status: 1, result: { result: 'stopped', candidate: failed.result.candidate } })
+  publishMonth(publisher, 202607, {}, '08-20-26  09:30AM')
+  const july = await update('--keep', '2')
+  t.match(july, { status: 0, result: { result: 'promoted' } })
+  t.type((july.result.pruned as { releases: number }).releases, 'number')
+
+  // August begins to arrive.
+  publisher.files.set(pathOf('ST', 202608), { content: dbcOf('ST', 202608), time: '09-15-26  09:30AM' })
+  t.match(await update(), {
+    status: 0,
+    result: { result: 'nothing new', waiting: [{ area: 'cnes', month: 202608, missing: 3 }] },
+  })
+  publisher.faults.endAfter = { bytes: 0, times: 1000 }
+  publishMonth(publisher, 202608)
+  t.match(await update(), { status: 1, result: { result: 'stopped', at: 'fetch', reasons: [/no bytes/] } })
+  t.equal(await readPointer(releasesDir), july.result.release_id)
+  t.same(refusals, [], 'the server answered throughout')
+  t.ok(answers.length > 10)
+})
