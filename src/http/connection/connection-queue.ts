@@ -1,8 +1,9 @@
 /**
  * Starts the requests of each connection one at a time and in order, and shares each event-loop turn among all connections.
- * A client may send requests without waiting for answers. Node.js would parse and answer all that it has received. Here bytes that arrive
- * while a request is answered stay unparsed until that answer was handed to the operating system. A connection whose client does not read
- * therefore holds one answer, and it delays no other connection.
+ * A client may send requests without waiting for answers. The next one starts only after the previous answer was handed to the operating
+ * system. A connection whose client does not read therefore holds one answer, and it delays no other connection.
+ * Node.js reads connections itself, which is fastest, until `WAITING_MAX` requests wait over all connections. From then on bytes are kept
+ * and parsed one request at a time, so that a waiting request costs its bytes instead of parsed objects.
  * A turn starts requests for `TURN_MS`. The others wait in the order of their arrival, one of each connection, and health checks never
  * wait. What a request means is decided elsewhere; closing.ts closes connections.
  */
@@ -12,6 +13,8 @@ import type { Socket } from 'node:net'
 type Listener = (request: IncomingMessage, response: ServerResponse) => void
 type Exchange = readonly [request: IncomingMessage, response: ServerResponse]
 
+/** Parsed requests that may wait over all connections before bytes are kept instead; about 2 MB. */
+const WAITING_MAX = 500
 /** Time per event-loop turn for starting requests, so that other events are handled soon. */
 const TURN_MS = 4
 /** Bytes passed to the parser at a time when they contain no end of headers, as in bodies. */
@@ -21,10 +24,9 @@ const HEAD_END = '\r\n\r\n'
 
 export interface Connection {
   readonly socket: Socket
-  /** Passes bytes to the parser of Node.js. */
-  readonly parse: (bytes: Buffer) => void
+  /** Passes bytes to the parser of Node.js; null while Node.js reads the connection itself. */
+  parse: ((bytes: Buffer) => void) | null
   current: Exchange | null
-  /** Parsed requests that wait: a first one, or those that share a slice with the end of a body. */
   readonly waiting: Exchange[]
   unread: Buffer | null
   isQueued: boolean
@@ -34,7 +36,6 @@ export interface Connection {
 
 export interface ConnectionQueue {
   readonly accept: Listener
-  /** Takes over the reading of a new connection. */
   readonly connect: (socket: Socket) => void
   /** Handles 'clientError'. Its answer waits for earlier answers of the connection. */
   readonly fail: (socket: Socket, answer: () => void) => void
@@ -49,6 +50,8 @@ const isUrgent = ({ url }: IncomingMessage): boolean => url === '/health' || url
 export function createConnectionQueue(listener: Listener): ConnectionQueue {
   const connections = new Map<Socket, Connection>()
   const queue: Connection[] = []
+  /** Parsed requests that wait, over all connections. */
+  let waiting = 0
   let isScheduled = false
   let turnStart = 0
   let started = 0
@@ -109,18 +112,36 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
       return
     }
     const next = connection.waiting.shift()
-    if (next !== undefined) start(connection, next)
-    parseNext(connection)
+    if (next !== undefined) {
+      waiting -= 1
+      start(connection, next)
+    }
+    // Unparsed bytes may also be the body of the request that started.
+    if (connection.unread !== null) parseNext(connection)
   }
   /** Drops the waiting input of a connection that has ended or is no longer valid HTTP. */
   const dropInput = (connection: Connection): void => {
+    waiting -= connection.waiting.length
     connection.waiting.length = 0
     connection.unread = null
+  }
+  /** Receives the connection's bytes here instead of in Node's parser. */
+  const captureInput = (connection: Connection): void => {
+    const { socket } = connection
+    const parse = socket.listeners('data')[0] as ((bytes: Buffer) => void) | undefined
+    if (connection.parse !== null || parse === undefined) return
+    connection.parse = parse
+    socket.off('data', parse)
+    // Adding a `data` listener stops Node from reading the socket itself.
+    socket.on('data', (bytes: Buffer) => {
+      connection.unread = connection.unread === null ? bytes : Buffer.concat([connection.unread, bytes])
+      parseNext(connection)
+    })
   }
   /** Passes bytes to the parser up to the end of the next request's headers, or in slices while a body is read. */
   const parseNext = (connection: Connection): void => {
     const { socket, parse } = connection
-    while (connection.unread !== null && !socket.destroyed) {
+    while (parse !== null && connection.unread !== null && !socket.destroyed) {
       const isReading = connection.current === null || !connection.current[0].complete
       if (!isReading || connection.waiting.length > 0 || connection.answerParseError !== null) break
       const bytes: Buffer = connection.unread
@@ -137,11 +158,9 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
     startedCount: () => started,
     connections: () => connections.values(),
     connect(socket) {
-      const parse = socket.listeners('data')[0] as (bytes: Buffer) => void
-      socket.off('data', parse)
       const connection: Connection = {
         socket,
-        parse,
+        parse: null,
         current: null,
         waiting: [],
         unread: null,
@@ -149,15 +168,11 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
         answerParseError: null,
       }
       connections.set(socket, connection)
-      // Adding a `data` listener stops Node from reading the socket itself.
-      socket.on('data', (bytes: Buffer) => {
-        connection.unread = connection.unread === null ? bytes : Buffer.concat([connection.unread, bytes])
-        parseNext(connection)
-      })
       socket.once('close', () => {
         dropInput(connection)
         connections.delete(socket)
       })
+      if (waiting >= WAITING_MAX) captureInput(connection)
     },
     accept(request, response) {
       const connection = connections.get(request.socket)
@@ -171,7 +186,12 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
         return
       }
       connection.waiting.push([request, response])
+      waiting += 1
       if (isFirst) enqueue(connection)
+      if (waiting !== WAITING_MAX) return
+      for (const other of connections.values()) if (other !== connection) captureInput(other)
+      // This connection's parser is running right now.
+      setImmediate(() => captureInput(connection))
     },
     fail(socket, answer) {
       const connection = connections.get(socket)
