@@ -71,6 +71,11 @@ export function sql(strings: TemplateStringsArray, ...items: readonly (Sql | Sql
 /** Inserts text unchanged. It must never come from a request. */
 export const TEXT = (text: string): Sql => ({ parts: [{ kind: 'text', text }] })
 
+/** @returns a text as an SQL literal, for statements without parameters. Texts of requests are always parameters instead. */
+export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
+/** @returns the name of a table or column as quoted SQL */
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
 /** Quotes a field or CTE of ours. @throws TypeError for anything but lower-case words, which would be a bug */
 export function ident(identifier: string): Sql {
   if (!/^[a-z_][a-z0-9_]*$/.test(identifier)) throw new TypeError(`not an identifier: ${identifier}`)

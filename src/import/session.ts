@@ -169,5 +169,4 @@ async function runInLanes<Result>(
   return results
 }
 
-export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export { quoteName, quoteText } from '../sql.ts'

@@ -12,6 +12,7 @@ import type { Dataset } from '../model/datasets.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
 import { selectList } from '../model/stored-columns.ts'
 import { formatPeriod } from '../release/view.ts'
+import { quoteName, quoteText } from '../sql.ts'
 import { type CodedColumn, type RowFileSource, readCoded } from './columns.ts'
 import {
   DECLARATIONS,
@@ -21,7 +22,7 @@ import {
   profilesOf,
 } from './filter-index.ts'
 import { fieldsOf, INTEGER_WIDTH, isInteger, isSearched, type KeyValue, keyText, widthOf } from './keys.ts'
-import { chooseKinds, jsonBytes, planSegments, quoteName, requestFor, type Segment } from './parts.ts'
+import { chooseKinds, jsonBytes, planSegments, requestFor, type Segment } from './parts.ts'
 import {
   type ByteString,
   collectPhrases,
@@ -38,8 +39,6 @@ import { collectWords } from './text-index.ts'
 const SEPARATOR = 31
 /** Texts of each field from which phrases are chosen. */
 const PHRASE_SAMPLE = 40_000
-
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** @param out path of the new file, which must not exist @throws after closing everything */
 export async function buildRowFile(

@@ -4,6 +4,7 @@
  */
 import type { JsonValue } from '../engine/types.ts'
 import { FIELDS, type FieldName } from '../model/fields.ts'
+import { quoteName } from '../sql.ts'
 import { type CodedColumn, type ColumnRequest, mergeColumns, type RowFileSource } from './columns.ts'
 import { DECLARATIONS } from './filter-index.ts'
 import { type ByteString, toByteString } from './phrases.ts'
@@ -16,7 +17,6 @@ const FRAGMENTS_MAX = 8192
 const NUMBERS_MAX = 65_536
 /** Largest size in bytes of one segment's fragments, which stay in memory. */
 const FRAGMENT_BYTES_MAX = 1 << 20
-export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 /** Encoding of a field: fragment numbers, repeating texts, or texts that rarely repeat. */
 type FieldKind = 'fragments' | 'repeated' | 'texts'

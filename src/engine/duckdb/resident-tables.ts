@@ -10,6 +10,7 @@
  * A relation that exceeds the limit or fails to load is skipped, because responses do not depend on it.
  */
 import { type DuckDBConnection, DuckDBListValue } from '@duckdb/node-api'
+import { quoteName, quoteText } from '../../sql.ts'
 
 export interface PrintedRelation {
   readonly name: string
@@ -63,9 +64,6 @@ export function estimateBytes(rows: number, widths: readonly number[]): number {
   return groups * BLOCK_BYTES * blocks.reduce((sum, count) => sum + count, 0)
 }
 
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
-
 export interface ResidentTablesOptions {
   /** Prefix of the names of the databases that hold the tables. */
   readonly prefix: string
@@ -110,7 +108,7 @@ export function createResidentTables(
     fill: (database: string) => Promise<LoadedTable | null>,
   ): Promise<void> => {
     databaseCount += 1
-    const database = quote(`${prefix}_${databaseCount}`)
+    const database = quoteName(`${prefix}_${databaseCount}`)
     await loader.run(`ATTACH ':memory:' AS ${database} (COMPRESS)`)
     let loaded: LoadedTable | null = null
     try {
@@ -151,13 +149,15 @@ export function createResidentTables(
     for (const { column } of coded) {
       const codesOfColumn = members.codes.get(column) ?? []
       if (codesOfColumn.length === 0) continue
-      const type = `${database}.${quote(`code_${column}`)}`
+      const type = `${database}.${quoteName(`code_${column}`)}`
       types.set(column, type)
       await loader.run(`CREATE TYPE ${type} AS ENUM (${codesOfColumn.map(quoteText).join(', ')})`)
     }
     const casts = columns.map(({ column }) => {
       const type = types.get(column)
-      return type === undefined ? quote(column) : `CAST(${quote(column)} AS ${type}) AS ${quote(column)}`
+      return type === undefined
+        ? quoteName(column)
+        : `CAST(${quoteName(column)} AS ${type}) AS ${quoteName(column)}`
     })
     const table = `${database}.relation`
     const loadedMonths = new Set<number>()
@@ -193,8 +193,8 @@ export function createResidentTables(
   ): Promise<{ readonly codes: ReadonlyMap<string, readonly string[]>; readonly areNumbers: boolean }> => {
     if (codes.length === 0 && number === null) return { codes: new Map(), areNumbers: false }
     const aggregates = [
-      ...codes.map((column) => `list_sort(list(DISTINCT ${quote(column)}))`),
-      number === null ? 'false' : `bool_and(regexp_full_match(${quote(number)}, '[0-9]{7}'))`,
+      ...codes.map((column) => `list_sort(list(DISTINCT ${quoteName(column)}))`),
+      number === null ? 'false' : `bool_and(regexp_full_match(${quoteName(number)}, '[0-9]{7}'))`,
     ]
     const [row = []] = await fetchRows(`SELECT ${aggregates.join(', ')} FROM (${select})`)
     const found = codes.map((column, index): [string, readonly string[]] => {

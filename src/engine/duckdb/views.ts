@@ -8,9 +8,9 @@ import { AREAS_BY_NEED } from '../../model/areas.ts'
 import { selectList } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
+import { quoteName, quoteText } from '../../sql.ts'
 
-export const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
-export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`
+export { quoteName, quoteText }
 
 export const viewName = (schema: string, dataset: string, period: number | null): string =>
   `${quoteName(schema)}.${quoteName(period === null ? dataset : `${dataset}__${period}`)}`

@@ -8,6 +8,7 @@ import { PRE_AGGREGATE_NAMES } from '../../model/pre-aggregates.ts'
 import { columnsAsStored } from '../../model/stored-columns.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { manifestsOf, type ReleaseView } from '../../release/view.ts'
+import { quoteText } from '../../sql.ts'
 
 const TABLES: ReadonlySet<string> = new Set<string>([
   ...FACT_DATASETS,
@@ -16,7 +17,6 @@ const TABLES: ReadonlySet<string> = new Set<string>([
 ])
 
 const quote = (name: string): string => `"${name}"`
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** The schema of a release: its id in characters that every metastore accepts. */
 export const schemaOf = (releaseId: string): string => releaseId.replaceAll('-', '_')
