@@ -94,6 +94,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'query',
     'release',
     'files.ts',
+    // It quotes names and texts as every other part does.
+    'sql.ts',
     'engine/types.ts',
     'engine/duckdb/decode.ts',
     'workers/entry.ts',
