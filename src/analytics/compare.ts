@@ -12,6 +12,7 @@ import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { uniqueNotes, writeNotes } from '../model/note-sentences.ts'
+import { finestTime, readPeriod } from '../model/periods.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
 import {
@@ -24,7 +25,7 @@ import { estimateAnswer } from '../query/analytics/estimate.ts'
 import type { AggregatePlan, MeasurePosition, MetricPlan } from '../query/analytics/plan.ts'
 import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { componentAs } from '../query/text-schemas.ts'
-import { formatPeriod, type ReleaseView } from '../release/view.ts'
+import type { ReleaseView } from '../release/view.ts'
 import { describeRow } from './described-rows.ts'
 import {
   type AnswerParts,
@@ -267,7 +268,7 @@ function mergeRows(
       const isUnknown =
         [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true) ||
         (source !== undefined && hasUnknowns(source) && (oldValue === null || newValue === null))
-      const rowCauses = isUnknown ? [] : selectCauses(index, metric, newRow ?? oldRow ?? {}, causes)
+      const rowCauses = isUnknown ? [] : selectCauses(index, metric, newRow ?? oldRow ?? {}, causes, plan)
       if (oldValue !== newValue || rowCauses.length > 0) changed = true
       metrics[metric.code] = {
         old: oldValue === null ? null : Number(oldValue),
@@ -303,18 +304,25 @@ const findPositions = (
   side: Side,
 ): readonly (readonly [month: string, place: MeasurePosition | null])[] =>
   side === 'denominator' && metric.denominators !== null
-    ? metric.denominators.map(({ period, position }) => [formatPeriod(period), position] as const)
+    ? metric.denominators.map(({ period, position }) => [String(period), position] as const)
     : [['', metric[side]]]
+
+/** @returns the code of the finest grouped period of a row, as denominators name it */
+function periodOfRow(row: Row, { query: { group_by } }: AggregatePlan): string {
+  const finest = finestTime(group_by)
+  return finest === null ? '' : String(readPeriod(finest, String(row[finest])))
+}
 
 function selectCauses(
   number: number,
   metric: MetricPlan,
   row: Row,
   causes: Causes,
+  plan: AggregatePlan,
 ): (CauseEntry & { side: Side })[] {
   return SIDES.flatMap((side) => {
-    const isByMonth = side === 'denominator' && metric.denominators !== null
-    const measureCauses = causes.get(`${number} ${side} ${isByMonth ? String(row.reference_period) : ''}`)
+    const isByPeriod = side === 'denominator' && metric.denominators !== null
+    const measureCauses = causes.get(`${number} ${side} ${isByPeriod ? periodOfRow(row, plan) : ''}`)
     const entries = measureCauses?.byGroup.get(printGroupKey(measureCauses.keys, row)) ?? []
     return (
       [...entries]

@@ -1,6 +1,7 @@
 /** Turns rows of a statement into rows of JSON answers: label, dimensions with codes and names, metrics. */
 import type { JsonValue, Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { isTime } from '../model/periods.ts'
 import { STATES } from '../model/territory/states.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
@@ -36,7 +37,7 @@ export function describeMember(
   if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
   if (code === 'state')
     return { code: value, name, ibge_code: name === null ? null : (IBGE_CODES.get(String(value)) ?? null) }
-  if (code === 'reference_period') return { code: value, name: value }
+  if (isTime(code)) return { code: value, name: value === null ? null : String(value) }
   const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
   const shown =
     label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)

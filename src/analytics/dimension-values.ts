@@ -16,6 +16,7 @@ import {
   isPlace,
 } from '../model/dimensions.ts'
 import type { Note } from '../model/notes.ts'
+import { isTime, monthsOfPeriod, periodOf, readPeriod, showPeriod } from '../model/periods.ts'
 import {
   isWithoutCode,
   type Need,
@@ -39,7 +40,8 @@ import {
   statesCollectedOf,
   tablesBeside,
 } from '../release/coverage.ts'
-import { collectedPeriods, formatPeriod, latestPeriod, type ReleaseView } from '../release/view.ts'
+import { isOfYears } from '../release/published-months.ts'
+import { collectedPeriods, latestPeriod, type ReleaseView } from '../release/view.ts'
 import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
 import { statesOfFilters } from './facility-states.ts'
 import type { AnswerParts } from './query.ts'
@@ -82,10 +84,11 @@ export function listFixedValues(
   const folded = search === null ? '' : foldText(search)
   const matches = ({ code: value, name }: DimensionValue): boolean =>
     folded === '' || String(value).toLowerCase().startsWith(folded) || foldText(name ?? '').includes(folded)
-  if (code === 'reference_period') {
-    const periods = allPeriods(FACT_TABLES.map((dataset) => collectedPeriods(view, dataset)))
-    return periods
-      .map((period) => ({ code: formatPeriod(period), name: formatPeriod(period) }))
+  if (isTime(code)) {
+    const months = allPeriods(FACT_TABLES.map((dataset) => collectedPeriods(view, dataset)))
+    return allPeriods([months.map((month) => periodOf(code, month))])
+      .map((period) => showPeriod(code, period))
+      .map((period) => ({ code: period, name: String(period) }))
       .filter(matches)
   }
   const { labels, integer } = dimensionOf(code)
@@ -182,7 +185,7 @@ export async function countFacts(
       ],
     })
   const readable = datasets.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
-  const rowFilters = filters.filter(({ dimension }) => dimension !== 'reference_period')
+  const rowFilters = filters.filter(({ dimension }) => !isTime(dimension))
   const facilityStates = await statesOfFilters(filters, engine, view, options)
   const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
   const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
@@ -197,7 +200,7 @@ export async function countFacts(
     const states = code === 'facility' ? scope.territory : isPlace(code) ? scope.places : scope.states
     for (const member of members) {
       const memberStates = statesOfMember(code, member, states)
-      const months = code === 'reference_period' ? [Number(String(member.code).replace('-', ''))] : periods
+      const months = monthsOfMember(code, member.code, dataset, view) ?? periods
       const memberNeeds = isWithoutCode(code, member.code) ? needs : needsOfMembers
       const isCollected =
         months.length > 0 &&
@@ -212,18 +215,36 @@ export async function countFacts(
     )
     const storedPeriods = periods.filter((period) => collectedPeriods(view, dataset).includes(period))
     if (storedPeriods.length === 0 || members.length === 0) continue
-    const codes = code === 'reference_period' ? storedPeriods : members.map((member) => member.code)
+    const codes = isTime(code) ? storedPeriods : members.map((member) => member.code)
     const rows = await engine.run(
-      printMemberCounts(code, codes, dataset, storedPeriods, rowFilters),
+      printMemberCounts(isTime(code) ? 'reference_period' : code, codes, dataset, storedPeriods, rowFilters),
       view,
       options,
     )
     for (const { code: member, facts: records } of rows) {
-      const counted = facts.get(code === 'reference_period' ? formatPeriod(Number(member)) : String(member))
-      if (counted !== undefined && counted[dataset] !== null) counted[dataset] = records ?? 0
+      const name = isTime(code) ? showPeriod(code, periodOf(code, Number(member))) : member
+      const counted = facts.get(String(name))
+      // Records of a year are those of its months.
+      if (counted !== undefined && counted[dataset] !== null)
+        counted[dataset] = Number(counted[dataset] ?? 0) + Number(records ?? 0)
     }
   }
   return { facts, notes }
+}
+
+/** @returns the months of a period; null for members that are no periods. A year of transfers is the month that stands for it. */
+function monthsOfMember(
+  code: DimensionCode,
+  member: string | number,
+  dataset: Table,
+  view: ReleaseView,
+): number[] | null {
+  const period = isTime(code) ? readPeriod(code, String(member)) : null
+  if (period === null || !isTime(code)) return null
+  const months = monthsOfPeriod(code, period)
+  if (!isOfYears([dataset]) || code === 'reference_period') return months
+  const stored = months.filter((month) => collectedPeriods(view, dataset).includes(month))
+  return stored.length > 0 ? stored : months.slice(-1)
 }
 
 /** Selects the states that a member's count depends on, within the states of the answer. */
@@ -248,12 +269,12 @@ function choosePeriods(
   states: ReadonlySet<string>,
   view: ReleaseView,
 ): readonly number[] {
-  const monthFilters = filters.filter(({ dimension }) => dimension === 'reference_period')
+  const monthFilters = filters.filter(({ dimension }) => isTime(dimension))
   const tables = tablesAmong(needs)
   const availableMonths = monthsOf(view, states, releaseTables)
   if (monthFilters.length > 0)
     return selectedPeriods(monthFilters, releaseTables, view) ?? periodsMeeting(monthFilters, availableMonths)
-  if (code === 'reference_period') return availableMonths
+  if (isTime(code)) return availableMonths
   const newest = newestFor(availableMonths, states, (period) => [statesCollectedOf(view, tables, period)])
   return newest === null ? [] : [newest]
 }

@@ -18,12 +18,14 @@ import {
 } from '../model/dimensions.ts'
 import { CATALOG_VERSION, type Measure } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
+import { finestTime, isTime, showPeriod } from '../model/periods.ts'
 import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
 import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import type { GroupKey } from '../query/analytics/dialect/duckdb/page.ts'
+import { coarser } from '../query/analytics/dialect/duckdb/periods.ts'
 import { printContributions, printSources, recordKeyOf } from '../query/analytics/dialect/duckdb/records.ts'
 import { printAggregate } from '../query/analytics/dialect/duckdb/statement.ts'
 import {
@@ -139,7 +141,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       components: componentsOf(parts.view),
       metric: isBase ? `${chosenMetric.code}__base` : chosenMetric.code,
       side,
-      key: group as Readonly<Record<string, JsonValue>>,
+      key: showKey(group),
       value: cell.value,
       total: isCollected && isSum ? Number(rows[0]?.total ?? 0) / unit : null,
       scale: chosenMetric.scale,
@@ -163,14 +165,19 @@ function readCode(name: string | undefined): readonly [string | undefined, strin
 }
 
 function moveToBase({ months }: BasePlan, key: GroupKey): GroupKey {
-  const month = months.find(({ period }) => period === key.reference_period)
-  return month === undefined ? key : { ...key, reference_period: month.base }
+  const groups = Object.keys(key)
+  const finest = finestTime(groups)
+  const found = finest === null ? undefined : months.find(({ period }) => period === key[finest])
+  if (finest === null || found === undefined) return key
+  const moved = groups.filter(isTime).map((code) => [code, coarser(finest, code, found.base)] as const)
+  return { ...key, ...Object.fromEntries(moved) }
 }
 
 /** Finds the measure of a side. A denominator by year depends on the group's month. */
 function findSide(metric: MetricPlan, side: Side, key: GroupKey): MeasurePosition | null {
   if (side !== 'denominator' || metric.denominators === null) return metric[side]
-  return metric.denominators.find(({ period }) => period === key.reference_period)?.position ?? null
+  const finest = finestTime(Object.keys(key)) ?? 'reference_period'
+  return metric.denominators.find(({ period }) => period === key[finest])?.position ?? null
 }
 
 function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan {
@@ -211,15 +218,27 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
 }
 
 function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
-  const month = key.reference_period
-  if (month === undefined || isPopulation(plan.dataset)) return plan
+  const finest = finestTime(Object.keys(key))
+  if (finest === null || isPopulation(plan.dataset)) return plan
+  const cell = plan.time?.cells.find(({ code }) => code === key[finest])
+  const months = plan.time === null ? [key[finest]] : (cell?.months ?? [])
   return {
     ...plan,
-    keys: plan.keys.filter((code) => code !== 'reference_period'),
-    periods: plan.periods.filter((period) => period === month),
-    over: null,
+    keys: plan.keys.filter((code) => !isTime(code)),
+    periods: plan.periods.filter((period) => months.includes(period)),
+    time: null,
+    over: plan.time === null ? null : plan.over,
   }
 }
+
+/** Quarters and quadrimesters are shown as text; a month is the number that files have. */
+const showKey = (key: GroupKey): Readonly<Record<string, JsonValue>> =>
+  Object.fromEntries(
+    Object.entries(key).map(([code, value]) => [
+      code,
+      isTime(code) && code !== 'reference_period' ? showPeriod(code, Number(value)) : value,
+    ]),
+  )
 
 interface Cell {
   readonly value: JsonValue

@@ -13,6 +13,7 @@ import { limitsOf } from '../model/limits.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
+import { isTime, showPeriod } from '../model/periods.ts'
 import { type Citation, citationOf } from '../query/analytics/citation.ts'
 import { printAggregate, summaryColumns } from '../query/analytics/dialect/duckdb/statement.ts'
 import { estimateAnswer, weightOf } from '../query/analytics/estimate.ts'
@@ -316,7 +317,7 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
 }
 
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
-  dimension === 'reference_period' ? `${String(value).slice(0, 4)}-${String(value).slice(4)}` : value
+  isTime(dimension) ? showPeriod(dimension, Number(value)) : value
 
 /** Widens six-digit municipality codes to seven digits with the release's list. The check digit is never computed. */
 export async function widenMunicipalities(

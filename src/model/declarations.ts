@@ -7,6 +7,7 @@ import * as cnes from './cnes/index.ts'
 import * as demography from './demography/index.ts'
 import * as financing from './financing/index.ts'
 import * as outlines from './outlines/index.ts'
+import { DIMENSIONS as PERIODS } from './periods.ts'
 import * as sia from './sia/index.ts'
 import * as sih from './sih/index.ts'
 import * as territory from './territory/index.ts'
@@ -35,6 +36,7 @@ export const DIMENSIONS = {
   ...demography.DIMENSIONS,
   ...sih.DIMENSIONS,
   ...sia.DIMENSIONS,
+  ...PERIODS,
 }
 export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS, ...sia.FACTS, ...financing.FACTS }
 export const METRICS = {

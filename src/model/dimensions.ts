@@ -2,6 +2,7 @@
 
 import type { Capability } from './capabilities.ts'
 import { DIMENSIONS as DECLARED, FACTS } from './declarations.ts'
+import { isTime, TIME_DIMENSIONS } from './periods.ts'
 import type { Dimension, DimensionDeclaration, Fact } from './types.ts'
 
 export type { Dimension } from './types.ts'
@@ -71,11 +72,11 @@ export const isMunicipality = (code: DimensionCode): boolean =>
 export const isPlace = (code: DimensionCode): boolean =>
   PLACE_DIMENSIONS.has(code) || RESIDENCE_DIMENSIONS.has(code)
 /** Dimensions whose members exist without facts: a territory without facts still gets a row with 0. */
-export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DIMENSIONS, 'reference_period'])
-/** @returns whether all groups are residence territories or months; then territories without facts get rows, too */
+export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DIMENSIONS, ...TIME_DIMENSIONS])
+/** @returns whether all groups are residence territories or periods; then territories without facts get rows, too */
 export const isByResidence = (groups: readonly DimensionCode[]): boolean =>
   groups.some((code) => RESIDENCE_DIMENSIONS.has(code)) &&
-  groups.every((code) => RESIDENCE_DIMENSIONS.has(code) || code === 'reference_period')
+  groups.every((code) => RESIDENCE_DIMENSIONS.has(code) || isTime(code))
 /** Dimensions that no fact stores, because they follow from its state or municipality. */
 export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(
   DIMENSION_CODES.filter((code) => DIMENSIONS[code].derivedFrom !== undefined),
@@ -84,4 +85,4 @@ export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(
 export const OPERATORS = ['EQ', 'IN', 'NEQ', 'NOT_IN', 'GT', 'GTE', 'LT', 'LTE', 'BETWEEN'] as const
 export type Operator = (typeof OPERATORS)[number]
 export const operatorsOf = (code: DimensionCode): readonly Operator[] =>
-  code === 'reference_period' ? OPERATORS : OPERATORS.slice(0, 4)
+  isTime(code) ? OPERATORS : OPERATORS.slice(0, 4)

@@ -4,9 +4,7 @@
  * dimensions and datasets through `name`: the API passes codes, the explorer labels.
  */
 import { STANDARD_POPULATIONS } from './demography/standard-populations.ts'
-import { STATES } from './territory/states.ts'
-
-type Language = 'pt' | 'en'
+import { isAll, listFiles, listMonths, listPeriods, NAMED_MAX, othersOf } from './note-lists/lists.ts'
 
 interface Kinds {
   /** Code of a metric, dataset, dimension or state, or the name of an edition. */
@@ -45,29 +43,6 @@ const declare = <const Declared extends Readonly<Record<string, Kind>>>(
 /** The effect of missing data on a response. */
 const EFFECTS = ['null_metrics', 'incomplete_list', 'null_totals'] as const
 export type NoteEffect = (typeof EFFECTS)[number]
-
-/** Largest number of months or states that a sentence lists one by one. */
-const NAMED_MAX = 13
-
-const isAll = (states: readonly string[]): boolean => states.length === STATES.length
-const othersOf = (states: readonly string[]): string =>
-  STATES.map(({ uf }) => uf)
-    .filter((uf) => !states.includes(uf))
-    .sort()
-    .join(', ')
-
-function listMonths(months: readonly string[], language: Language): string {
-  if (months.length === 0) return language === 'pt' ? 'em nenhum mês' : 'of any month'
-  if (months.length <= NAMED_MAX) return months.join(', ')
-  return `${months.length} ${language === 'pt' ? 'meses até' : 'months to'} ${months.at(-1)}`
-}
-
-/** @returns the states whose files lack something, or '' when all states do */
-function listFiles(states: readonly string[], language: Language): string {
-  if (isAll(states)) return ''
-  const count = `${states.length} ${language === 'pt' ? 'estados' : 'states'}`
-  return ` ${language === 'pt' ? 'de' : 'of'} ${states.length > NAMED_MAX ? count : states.join(', ')}`
-}
 
 interface Affected {
   readonly effect: NoteEffect
@@ -194,6 +169,27 @@ const PERIODS = {
       `${name('reference_period')}: do intervalo são lidos ${first} a ${last}, do primeiro mês da fonte ao mais novo desta versão dos dados.`,
     en: ({ first, last }, name) =>
       `${name('reference_period')}: of the range, ${first} to ${last} are read, from the publisher's first month to the newest here.`,
+  }),
+  incomplete_period: declare({
+    when: 'Some months of a year, quarter, quadrimester or window were not collected for all states of the query: the metrics are null there (`incomplete`), or cover the other months (`partial`).',
+    params: {
+      incomplete_periods: 'codes',
+      status: ['incomplete', 'partial'],
+      periods: 'months',
+      metrics: 'codes',
+    },
+    pt: ({ incomplete_periods, status, periods, metrics }, name) =>
+      `${listPeriods(incomplete_periods, 'pt')}: sem coleta de ${listMonths(periods, 'pt')} em todos os estados da consulta; ${metrics.map(name).join(', ')} ${status === 'incomplete' ? 'sem dado onde esses meses fazem falta' : 'só dos meses coletados'}.`,
+    en: ({ incomplete_periods, status, periods, metrics }, name) =>
+      `${listPeriods(incomplete_periods, 'en')}: ${listMonths(periods, 'en')} not collected for all states of the query; ${metrics.map(name).join(', ')} ${status === 'incomplete' ? 'null where these months are needed' : 'of the collected months only'}.`,
+  }),
+  months_covered: declare({
+    when: 'A rate is of a period that is not a year, and is not annualized: the number of months that it covers.',
+    params: { metrics: 'codes', months: 'count' },
+    pt: ({ metrics, months }, name) =>
+      `${metrics.map(name).join(', ')}: de ${months} ${months === 1 ? 'mês' : 'meses'}, sem anualização.`,
+    en: ({ metrics, months }, name) =>
+      `${metrics.map(name).join(', ')}: of ${months} ${months === 1 ? 'month' : 'months'}, not annualized.`,
   }),
   change_not_collected: declare({
     when: 'A dataset was not collected for the month `base_period` that the listed months are compared with. An empty list of states stands for all of the query.',

@@ -14,6 +14,7 @@ import {
   type PopulationFacts,
 } from './dimensions.ts'
 import { type Measure, type MetricCode, measuresOf } from './metrics.ts'
+import { isTime } from './periods.ts'
 
 /** Tables that are collected by state and month: the registry, hospital admissions, outpatient production. */
 export type Table = Exclude<FactDataset, PopulationFacts>
@@ -48,9 +49,9 @@ export const NEEDS_OF_FLAG: Readonly<Record<string, readonly Need[]>> = {
   is_linked_sus: ['facilities', 'sus_link'],
 }
 
-/** @returns dimensions that a table's files may lack: all but territories, which follow from the file, and the month */
+/** @returns dimensions that a table's files may lack: all but territories, which follow from the file, and periods */
 export const codedDimensionsOf = (table: Table): readonly DimensionCode[] =>
-  dimensionsOfFacts(table).filter((code) => !isPlace(code) && code !== 'reference_period')
+  dimensionsOfFacts(table).filter((code) => !isPlace(code) && !isTime(code))
 
 /** Number of digits of a SIGTAP code. Codes of earlier tables are shorter and identify no SIGTAP procedure. */
 const SIGTAP_DIGITS = 10

@@ -10,6 +10,7 @@ import type { Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { LIMIT_METHODS, limitsOf } from '../model/limits.ts'
 import { factDatasetsOf, type MetricCode, measuresOf, metricOf } from '../model/metrics.ts'
+import { isTime } from '../model/periods.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
 import type { ValueKind } from '../query/analytics/options.ts'
@@ -153,7 +154,7 @@ export function dimensionColumns(code: DimensionCode, language: Language): Colum
   const shown = language === 'en' ? label_en : label
   const texts = TEXTS[language]
   const source = member?.dataset ?? 'cnes'
-  if (code === 'reference_period') return [text(code, true, shown, source)]
+  if (isTime(code)) return [text(code, true, shown, source)]
   const codeAndName = [
     text(`${code}_code`, true, `${shown}: ${texts.code}`, source),
     text(`${code}_name`, false, `${shown}: ${texts.name}`, source),
@@ -191,10 +192,10 @@ export function cellsOf(
   const groups = queryPlan.query.group_by.flatMap((code) => {
     const attribute = ATTRIBUTES[code]
     const index = plan.query.group_by.indexOf(code)
-    const width = code === 'reference_period' ? 1 : attribute === undefined ? 2 : 3
+    const width = isTime(code) ? 1 : attribute === undefined ? 2 : 3
     if (index < 0) return Array.from({ length: width }, () => null)
     const member = describeMember(code, row, index, language)
-    if (code === 'reference_period') return [textOf(member.code)]
+    if (isTime(code)) return [textOf(member.code)]
     const codeAndName = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
     return attribute === undefined ? codeAndName : [...codeAndName, textOf(member[attribute.name])]
   })

@@ -8,13 +8,14 @@ import * as demography from '../../src/model/demography/index.ts'
 import * as financing from '../../src/model/financing/index.ts'
 import { isFlowMetric, METRIC_CODES, measuresOf, metricOf } from '../../src/model/metrics.ts'
 import * as outlines from '../../src/model/outlines/index.ts'
+import * as periods from '../../src/model/periods.ts'
 import * as sia from '../../src/model/sia/index.ts'
 import * as sih from '../../src/model/sih/index.ts'
 import * as territory from '../../src/model/territory/index.ts'
 
 t.test('no two areas declare one name', async (t) => {
   for (const [kind, all] of Object.entries(joined)) {
-    const declared = [territory, cnes, demography, outlines, sih, sia, financing].flatMap((area) =>
+    const declared = [territory, cnes, demography, outlines, sih, sia, financing, periods].flatMap((area) =>
       Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}),
     )
     t.same(Object.keys(all).sort(), declared.sort(), kind)

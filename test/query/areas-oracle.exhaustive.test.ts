@@ -31,10 +31,19 @@ import {
 } from '../fixtures/areas-oracle.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
+import {
+  answerPeriods,
+  monthsUpTo,
+  moveMonths,
+  nameOf,
+  type PeriodRow,
+  type PeriodsQuestion,
+} from '../fixtures/periods-oracle.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const QUESTIONS = countOf(250, 250)
+const PERIODS = countOf(100, 150)
 const OWN = ['AC', 'AP', 'RR']
 const small = await makeSmallRelease('production')
 const { releasesDir } = small
@@ -484,4 +493,164 @@ t.test('a state has a row where filters leave only its ignored municipality', as
         `by ${group_by.join()}`,
       )
   }
+})
+
+const TIMES = [
+  ['reference_year'],
+  ['reference_quarter'],
+  ['reference_quadrimester'],
+  ['reference_quarter', 'reference_year'],
+  ['reference_period', 'reference_year'],
+  ['reference_period', 'reference_quarter'],
+  [],
+] as const
+const LENGTHS: Readonly<Record<string, number>> = {
+  reference_period: 1,
+  reference_quarter: 3,
+  reference_quadrimester: 4,
+  reference_year: 12,
+}
+/** Two and a half years, the last of which runs on. */
+const EVERY_MONTH = monthsUpTo('2026-05', 29)
+const periodCounts = { values: 0, nulls: 0, bases: 0, totals: 0, windows: 0, partial: 0, stocks: 0, years: 0 }
+
+function drawPeriods(): {
+  readonly body: object
+  readonly asked: PeriodsQuestion
+  readonly times: readonly string[]
+  readonly by: number
+} {
+  const drawn = drawQuestion()
+  const question = { ...drawn, group_by: drawn.group_by.filter((code) => code !== 'reference_period') }
+  const isYearly = question.metrics.some((code) => code.startsWith('federal'))
+  const hasStock = question.metrics.includes('bed_capacity_sus')
+  const window = isYearly || draw(4) > 0 ? null : pick([{ months: 2 + draw(11) }, { since: 'year_start' }])
+  const times: readonly string[] =
+    window !== null ? ['reference_period'] : isYearly ? pick([['reference_year'], []]) : pick(TIMES)
+  const finest = Object.keys(LENGTHS).find((code) => times.includes(code))
+  // The filter names periods of one dimension; months of the rows are all of theirs.
+  const filtered: string = isYearly
+    ? 'reference_year'
+    : window !== null
+      ? pick(['reference_period', 'reference_year'])
+      : pick(['reference_year', 'reference_quarter', 'reference_quadrimester'])
+  const names = [...new Set(EVERY_MONTH.map((month) => nameOf(filtered, month)))]
+  const from = draw(names.length)
+  const chosen = names.slice(from, from + 1 + draw(filtered === 'reference_year' ? 3 : 4))
+  const selected = EVERY_MONTH.filter((month) => chosen.includes(nameOf(filtered, month)))
+  const operator = pick([
+    { operator: 'IN', value: chosen },
+    { operator: 'BETWEEN', value: [chosen[0], chosen.at(-1)] },
+  ])
+  const codesOf = (month: string): (string | number)[] => times.map((code) => nameOf(code, month))
+  const complete = (month: string, dimension: string): string[] => {
+    const length = LENGTHS[dimension] ?? 1
+    const at = Number(month.slice(5)) - 1
+    return moveMonths(monthsUpTo(month, length), length - 1 - (at % length))
+  }
+  const rowsByCode = new Map<string, PeriodRow>()
+  for (const month of selected) {
+    const codes = codesOf(month)
+    const before = rowsByCode.get(JSON.stringify(codes))?.months ?? []
+    const covered =
+      window !== null
+        ? monthsUpTo(month, 'since' in window ? Number(month.slice(5)) : (window.months ?? 1))
+        : finest === undefined
+          ? complete(month, filtered)
+          : complete(month, finest).filter((other) => chosen.includes(nameOf(filtered, other)))
+    rowsByCode.set(JSON.stringify(codes), { codes, months: [...new Set([...before, ...covered])].sort() })
+  }
+  const rows = [...rowsByCode.values()]
+  const isSingle = rows.every(({ months: own }) => own.length === 1)
+  const over_period = hasStock && !isSingle ? pick(['last', 'first', 'avg'] as const) : null
+  const state = question.filters.find(({ dimension }) => /state$/.test(dimension))
+  const isPlain = question.filters.every(({ dimension }) => !/municip|health|facility|region/.test(dimension))
+  const isByPlace = question.group_by.some((code) => /state|munic|region|facility/.test(code))
+  const hasWide = question.group_by.includes('region') || question.group_by.includes('facility')
+  const allows = isPlain && !hasWide && draw(3) === 0
+  const isCompared = finest !== undefined && draw(3) === 0
+  const to = pick(['previous', '-1y'])
+  const body = {
+    metrics: question.metrics,
+    group_by: shuffle([...question.group_by, ...times]),
+    filters: [...question.filters, { dimension: filtered, ...operator }],
+    limit: 10_000,
+    ...(over_period === null ? {} : { over_period }),
+    ...(allows ? { incomplete: 'allow' } : {}),
+    ...(window === null ? {} : { window }),
+    ...(isCompared ? { change: { to } } : {}),
+    ...(times.length > 0 ? { totals: [times] } : {}),
+  }
+  return {
+    body,
+    asked: { question, rows, over_period, allows, scope: (state?.value ?? []) as string[], isByPlace },
+    times,
+    by: !isCompared ? 0 : to === '-1y' ? -12 : -(LENGTHS[finest ?? ''] ?? 0),
+  }
+}
+
+t.test('years, quarters, quadrimesters and windows are those of the oracle', async (t) => {
+  const wrong: string[] = []
+  for (let turn = 0; turn < PERIODS; turn += 1) {
+    const { body: query, asked, times, by } = drawPeriods()
+    const { status, body } = await client.query(query)
+    const name = JSON.stringify(query)
+    if (status !== 200) {
+      wrong.push(`${name}: ${JSON.stringify(body).slice(0, 300)}`)
+      continue
+    }
+    const levels: { group_by: readonly string[]; data: AnswerRow[] }[] = [
+      { group_by: body.meta.query.group_by, data: body.data },
+      ...(body.totals ?? []),
+    ]
+    for (const [place, { group_by, data: rows }] of levels.entries()) {
+      const others = group_by.filter((code) => !times.includes(code))
+      // Months of totals are those of the rows.
+      const isByPlace = place === 0 ? asked.isByPlace : false
+      const oracle = answerPeriods(
+        { ...asked, isByPlace, question: { ...asked.question, group_by: others } },
+        data,
+        EVERY_STATE,
+      )
+      if (place > 0 && asked.allows && asked.isByPlace) continue
+      const left = new Set(oracle.keys)
+      for (const { dimensions, metrics: values } of rows) {
+        const own = times.map((code) => dimensions[code]?.code ?? null)
+        const row = asked.rows.findIndex(({ codes }) => JSON.stringify(codes) === JSON.stringify(own))
+        const codes = others.map((code) => dimensions[code]?.code ?? null)
+        left.delete(JSON.stringify([row, codes]))
+        if (row < 0) {
+          wrong.push(`${name}: no row ${own.join()}`)
+          continue
+        }
+        for (const metric of asked.question.metrics) {
+          const check = (found: number | null, wanted: string | null, what: string): void => {
+            periodCounts.values += 1
+            if (wanted === null) periodCounts.nulls += 1
+            else {
+              if (place > 0) periodCounts.totals += 1
+              if ('window' in query) periodCounts.windows += 1
+              if (asked.allows) periodCounts.partial += 1
+              if (metric === 'bed_capacity_sus') periodCounts.stocks += 1
+              if (metric.startsWith('federal')) periodCounts.years += 1
+            }
+            if ((wanted === null ? null : Number(wanted)) !== found)
+              wrong.push(
+                `${name}: by ${group_by.join()} ${JSON.stringify([...own, ...codes])} ${what} is ${found}, not ${wanted}`,
+              )
+          }
+          check(values[metric] ?? null, oracle.valueOf(metric, row, codes), metric)
+          if (by === 0) continue
+          const wanted = oracle.valueOf(metric, row, codes, by)
+          if (wanted !== null) periodCounts.bases += 1
+          check(values[`${metric}__base`] ?? null, wanted, `${metric}__base`)
+        }
+      }
+      if (rows.length < 10_000 && left.size > 0)
+        wrong.push(`${name}: by ${group_by.join()} lacks ${[...left].slice(0, 3).join()}`)
+    }
+  }
+  t.same(wrong.slice(0, 6), [], `${wrong.length} are wrong`)
+  t.comment(JSON.stringify(periodCounts))
+  for (const [what, count] of Object.entries(periodCounts)) t.ok(count > 10, `${what}: ${count}`)
 })

@@ -101,7 +101,18 @@ t.test('members that no facility has are not counted', async (t) => {
   }
 })
 
-for (const dimension of REGISTRY_DIMENSIONS.filter((code) => !OF_RESIDENTS.some((other) => other === code)))
+const COARSE_PERIODS = ['reference_year', 'reference_quarter', 'reference_quadrimester']
+t.test('facts of a year are null where one of its months was not collected', async (t) => {
+  for (const dimension of COARSE_PERIODS) {
+    const { body } = await client.get(`/v1/analytics/dimensions/${dimension}/values?counts=true`)
+    t.equal(body.data.length, 1, dimension)
+    t.same([...new Set(Object.values(body.data[0].facts))], [null])
+  }
+})
+
+for (const dimension of REGISTRY_DIMENSIONS.filter(
+  (code) => !OF_RESIDENTS.some((other) => other === code) && !COARSE_PERIODS.includes(code),
+))
   t.test(`facts by ${dimension}`, async (t) => {
     const filters = [{ dimension: 'state', operator: 'IN', value: ['RR', 'AP'] }]
     const url = `/v1/analytics/dimensions/${dimension}/values?limit=250`

@@ -1190,6 +1190,15 @@ export interface components {
              * @enum {string}
              */
             population_basis?: "census" | "estimate" | "estimate_of_period";
+            /** @description A year, quarter, quadrimester or window of which a month was not collected is null; allow: the value of its collected months. */
+            incomplete?: "allow" | null;
+            /** @description With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date). */
+            window?: ({
+                months: number;
+            } | {
+                /** @enum {string} */
+                since: "year_start";
+            }) | null;
             /** @description The analytics release before. */
             old_release_id: string;
             /** @description The analytics release after; the one in service by default. */
@@ -1292,7 +1301,7 @@ export interface components {
             totals?: boolean | components["schemas"]["DimensionCode"][][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
-                /** @description previous (the month before), -N (N months before) or YYYY-MM. */
+                /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
                 to: string | number;
             } | null;
             /** @description Conditions on the values of a row as they are shown, joined by AND. Without it: []. */
@@ -1317,6 +1326,15 @@ export interface components {
              * @enum {string}
              */
             population_basis?: "census" | "estimate" | "estimate_of_period";
+            /** @description A year, quarter, quadrimester or window of which a month was not collected is null; allow: the value of its collected months. */
+            incomplete?: "allow" | null;
+            /** @description With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date). */
+            window?: ({
+                months: number;
+            } | {
+                /** @enum {string} */
+                since: "year_start";
+            }) | null;
             title?: string | null;
             /** @enum {string} */
             format?: "json" | "csv" | "arrow" | "parquet" | "xlsx" | "json-stat";
@@ -1374,7 +1392,7 @@ export interface components {
             totals?: boolean | components["schemas"]["DimensionCode"][][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
-                /** @description previous (the month before), -N (N months before) or YYYY-MM. */
+                /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
                 to: string | number;
             } | null;
             /** @description Conditions on the values of a row as they are shown, joined by AND. Without it: []. */
@@ -1395,6 +1413,15 @@ export interface components {
              * @enum {string}
              */
             population_basis?: "census" | "estimate" | "estimate_of_period";
+            /** @description A year, quarter, quadrimester or window of which a month was not collected is null; allow: the value of its collected months. */
+            incomplete?: "allow" | null;
+            /** @description With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date). */
+            window?: ({
+                months: number;
+            } | {
+                /** @enum {string} */
+                since: "year_start";
+            }) | null;
             /** @description Code of the member of each grouped dimension, as the answer shows it; of a total, of those of its level. Without it: {}. */
             key?: {
                 [key: string]: string | number | null;
@@ -1459,7 +1486,7 @@ export interface components {
             totals?: boolean | components["schemas"]["DimensionCode"][][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
-                /** @description previous (the month before), -N (N months before) or YYYY-MM. */
+                /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
                 to: string | number;
             } | null;
             /** @description Conditions on the values of a row as they are shown, joined by AND. Without it: []. */
@@ -1484,6 +1511,15 @@ export interface components {
              * @enum {string}
              */
             population_basis?: "census" | "estimate" | "estimate_of_period";
+            /** @description A year, quarter, quadrimester or window of which a month was not collected is null; allow: the value of its collected months. */
+            incomplete?: "allow" | null;
+            /** @description With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date). */
+            window?: ({
+                months: number;
+            } | {
+                /** @enum {string} */
+                since: "year_start";
+            }) | null;
         };
         AnalyticsQueryResponse: {
             data: components["schemas"]["AnalyticsRow"][];
@@ -1526,7 +1562,7 @@ export interface components {
             totals?: boolean | components["schemas"]["DimensionCode"][][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
-                /** @description previous (the month before), -N (N months before) or YYYY-MM. */
+                /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
                 to: string | number;
             } | null;
             /** @description Conditions on the values of a row as they are shown, joined by AND. Without it: []. */
@@ -1551,6 +1587,15 @@ export interface components {
              * @enum {string}
              */
             population_basis?: "census" | "estimate" | "estimate_of_period";
+            /** @description A year, quarter, quadrimester or window of which a month was not collected is null; allow: the value of its collected months. */
+            incomplete?: "allow" | null;
+            /** @description With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date). */
+            window?: ({
+                months: number;
+            } | {
+                /** @enum {string} */
+                since: "year_start";
+            }) | null;
             title?: string | null;
         };
         /** @description A group and its values. */
@@ -1811,7 +1856,7 @@ export interface components {
             meta: components["schemas"]["ReleaseMeta"];
         };
         /** @enum {string} */
-        DimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period";
+        DimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "reference_year" | "reference_quarter" | "reference_quadrimester";
         /** @description A member of a dimension. */
         DimensionMember: {
             /** @description Code of the member; null: without a code. */
@@ -2680,7 +2725,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -2698,6 +2743,10 @@ export interface components {
             };
             first?: string;
             last?: string;
+            incomplete_periods?: string[];
+            /** @enum {string} */
+            status?: "incomplete" | "partial";
+            months?: number;
             base_period?: string;
             metric?: string;
             year?: number;
@@ -10455,7 +10504,7 @@ export interface operations {
                  * @description Code of a dimension of the catalog.
                  * @example state
                  */
-                dimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period";
+                dimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "reference_year" | "reference_quarter" | "reference_quadrimester";
             };
             cookie?: never;
         };

@@ -13,7 +13,7 @@ import {
   type DuckDBValue,
 } from '@duckdb/node-api'
 import { AppError } from '../../errors.ts'
-import { formatPeriod } from '../../release/view.ts'
+import { isTime, showPeriod } from '../../model/periods.ts'
 import type { JsonValue, Row } from '../types.ts'
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
@@ -63,7 +63,7 @@ export function decodeChunk(
   const rows: Record<string, JsonValue>[] = Array.from({ length: count }, () => ({}))
   names.forEach((name, column) => {
     const vector = chunk.getColumnVector(column)
-    const isPeriod = name === 'reference_period'
+    const period = isTime(name) ? name : null
     // The double nearest to the two decimals is written in JSON with two decimals.
     const isPercentage = name === 'percentage'
     const end = once.has(name) ? Math.min(count, isFirst ? 1 : 0) : count
@@ -71,8 +71,8 @@ export function decodeChunk(
       const value = vector.getItem(index)
       const row = rows[index] as Record<string, JsonValue>
       row[name] =
-        isPeriod && typeof value === 'number'
-          ? formatPeriod(value)
+        period !== null && typeof value === 'number'
+          ? showPeriod(period, value)
           : isPercentage && value instanceof DuckDBDecimalValue
             ? Number(decimalText(value))
             : decodeValue(value)

@@ -1,6 +1,7 @@
 /** Dimensions of facilities, beds, equipment and services, and the facts that have them. */
 import type { DatasetName } from '../datasets.ts'
 import { closed, listed } from '../declare.ts'
+import { COARSE_PERIODS } from '../periods.ts'
 import { NO_FACILITY } from '../sih/code-lists.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
 
@@ -88,6 +89,7 @@ const OF_FACILITIES = [
   'management_type',
   'legal_nature',
   'reference_period',
+  ...COARSE_PERIODS,
 ] as const
 
 export const FACTS = {

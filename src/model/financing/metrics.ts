@@ -15,6 +15,8 @@ export const FACTS = {
       'health_region',
       'health_macroregion',
       'reference_period',
+      // A year of transfers cannot be told by quarter or quadrimester.
+      'reference_year',
     ],
   },
 } as const satisfies Partial<Record<DatasetName, Fact>>

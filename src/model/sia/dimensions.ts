@@ -1,4 +1,5 @@
 /** Dimensions that only outpatient production has. */
+import { COARSE_PERIODS } from '../periods.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
 import type { OutpatientTable } from './datasets.ts'
 
@@ -26,6 +27,7 @@ export const FACTS = {
       'health_macroregion',
       'facility',
       'reference_period',
+      ...COARSE_PERIODS,
       'care_period',
       'procedure_group',
       'procedure_subgroup',

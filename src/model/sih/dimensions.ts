@@ -1,5 +1,6 @@
 /** Dimensions of admissions, and the facts that have them. */
 import { closed, listed } from '../declare.ts'
+import { COARSE_PERIODS } from '../periods.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
 import { CARE_CHARACTERS, COMPLEXITIES, FINANCING_KINDS, NOT_INFORMED } from './code-lists.ts'
 import type { AdmissionTable } from './datasets.ts'
@@ -83,6 +84,7 @@ export const FACTS = {
       'health_macroregion',
       'facility',
       'reference_period',
+      ...COARSE_PERIODS,
       ...PROCEDURES,
       'care_character',
       'complexity',
@@ -95,6 +97,7 @@ export const FACTS = {
     isAggregated: true,
     dimensions: [
       'reference_period',
+      ...COARSE_PERIODS,
       'diagnosis_chapter',
       'diagnosis_category',
       'age_group',

@@ -22,6 +22,7 @@ import {
   measuresOf,
   metricOf,
 } from '../../model/metrics.ts'
+import { isTime } from '../../model/periods.ts'
 import type { RatioMetric } from '../../model/types.ts'
 import { allowedDimensions } from './checks.ts'
 
@@ -94,7 +95,7 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     // Stocks add up over places and kinds, flows over months too. Distinct counts and ratios never add up.
     additivity: Object.fromEntries(
       dimensions.map((dimension) => {
-        const semi = dimension === 'reference_period' && !isFlowMetric(code) ? 'semi_additive' : 'additive'
+        const semi = isTime(dimension) && !isFlowMetric(code) ? 'semi_additive' : 'additive'
         return [dimension, isAdditive ? semi : 'non_additive']
       }),
     ),

@@ -9,6 +9,7 @@ import {
   isPerCapita,
   isStandardizedOver,
 } from '../../model/metrics.ts'
+import { refuse } from '../refusals.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { AnalyticsQuery } from './request.ts'
 
@@ -25,6 +26,25 @@ export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capabi
         extra: { capability: missing, metric: code },
       })
   }
+}
+
+/** A quarter and a quadrimester overlap: their pairs are periods only where months tell them apart. @throws AppError 'invalid_request' */
+export function checkPeriods(groups: readonly DimensionCode[]): void {
+  const isGrouped = (code: DimensionCode): boolean => groups.includes(code)
+  if (
+    !isGrouped('reference_quarter') ||
+    !isGrouped('reference_quadrimester') ||
+    isGrouped('reference_period')
+  )
+    return
+  throw refuse(
+    'invalid_request',
+    `/group_by/${groups.indexOf('reference_quadrimester')}`,
+    both(
+      'não combina com reference_quarter sem reference_period: trimestres e quadrimestres se cruzam',
+      'does not go with reference_quarter without reference_period: quarters and quadrimesters overlap',
+    ),
+  )
 }
 
 /** @throws AppError 'incompatible_dimension', 'denominator_not_defined' */

@@ -8,6 +8,7 @@ import { AREA_NAMES, areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
 import { CATALOG_VERSION, factDatasetsOf, measuresOf, metricOf } from '../../model/metrics.ts'
+import { isTime } from '../../model/periods.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { AggregatePlan } from './plan.ts'
@@ -77,7 +78,7 @@ function writeTitle({ query, referencePeriod }: AggregatePlan): string {
   const others = metrics.length - shown.length
   const metricNames = `${shown.join('; ')}${others > 0 ? ` e mais ${others}` : ''}`
   const groups = group_by.map(labelOf).join(', ')
-  const otherFilters = filters.filter(({ dimension }) => dimension !== 'reference_period')
+  const otherFilters = filters.filter(({ dimension }) => !isTime(dimension))
   const periods = referencePeriod?.split(', ') ?? []
   const [first, last] = [periods[0], periods.at(-1)]
   return [

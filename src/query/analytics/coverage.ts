@@ -5,6 +5,7 @@
 import { type DimensionCode, type FactDataset, isPlace } from '../../model/dimensions.ts'
 import type { MetricCode } from '../../model/metrics.ts'
 import type { Note, NoteEffect } from '../../model/notes.ts'
+import { finestTime } from '../../model/periods.ts'
 import {
   dimensionOfNeed,
   isFiller,
@@ -25,6 +26,7 @@ import {
   TABLES,
 } from '../../release/coverage.ts'
 import { coverageOf, formatPeriod, type ReleaseView } from '../../release/view.ts'
+import { type PeriodCell, statesOfCell } from './period-cells.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
 export interface StateScope {
@@ -82,7 +84,7 @@ export function statesInPlaces(placeFilters: readonly QueryFilter[]): ReadonlySe
   return remaining.length === ALL_STATES.size ? ALL_STATES : new Set(remaining.map(({ uf }) => uf))
 }
 
-/** Groups for which a metric has a value: groups of these states, of these months, or of these states in each month ('cells'). */
+/** Groups for which a metric has a value: groups of these states, of these periods, or of these states in each period ('cells'). */
 export type KnownGroups =
   | 'all'
   | 'none'
@@ -100,20 +102,24 @@ export interface MetricNeeds<Code extends string = MetricCode> {
   readonly states: ReadonlySet<string>
   /** Requested months, YYYYMM. */
   readonly requested: readonly number[]
+  /** Periods of several months; `requested` then has the months that they need. */
+  readonly cells?: readonly PeriodCell[]
 }
 
 export function findKnownGroups(
-  { needs, states, requested }: MetricNeeds,
+  { needs, states, requested, cells }: MetricNeeds,
   groups: readonly DimensionCode[],
   view: ReleaseView,
 ): KnownGroups {
   if (needs.length === 0) return 'all'
   if (requested.length === 0) return 'none'
-  const months = requested.map((period) => ({ period, collected: statesCollectedOf(view, needs, period) }))
+  const months =
+    cells?.map((cell) => ({ period: cell.code, collected: statesOfCell(cell, needs, view) })) ??
+    requested.map((period) => ({ period, collected: statesCollectedOf(view, needs, period) }))
   if (months.every(({ collected }) => includesAll(collected, states))) return 'all'
   const selectStates = (collected: ReadonlySet<string>): string[] =>
     [...states].filter((uf) => collected.has(uf))
-  const isByMonth = groups.includes('reference_period')
+  const isByMonth = finestTime(groups) !== null
   if (!isWithinStates(groups)) {
     const completeMonths = months.filter(({ collected }) => includesAll(collected, states))
     return isByMonth && completeMonths.length > 0

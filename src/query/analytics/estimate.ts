@@ -5,6 +5,7 @@
 import type { JsonValue, RunOptions } from '../../engine/types.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type DimensionCode, dimensionOf, isByResidence, isPopulation } from '../../model/dimensions.ts'
+import { finestTime, isTime } from '../../model/periods.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { componentManifests, formatPeriod, type ReleaseView, rowsRead } from '../../release/view.ts'
@@ -75,7 +76,7 @@ export function estimateRows(plan: AggregatePlan, view: ReleaseView): number {
 
 /** Members of a dimension that the filters leave, plus one for facts without a code. */
 function membersOf(code: DimensionCode, plan: AggregatePlan, view: ReleaseView): number {
-  if (code === 'reference_period') return plan.spinePeriods.length
+  if (isTime(code)) return code === finestTime(plan.query.group_by) ? plan.codes.length : 1
   const filteredCounts = plan.query.filters
     .filter(({ dimension, operator }) => dimension === code && (operator === 'EQ' || operator === 'IN'))
     .map(({ values }) => values.length)

@@ -7,9 +7,12 @@ import { both } from '../../errors.ts'
 import type { DimensionCode } from '../../model/dimensions.ts'
 import { LIMIT_LEVELS, type LimitLevel } from '../../model/limits.ts'
 import { isPerCapita, METRIC_CODES, type MetricCode, metricOf } from '../../model/metrics.ts'
+import { PERIOD_FORMS, readPeriod, showPeriod } from '../../model/periods.ts'
 import { takes } from '../field-texts.ts'
 import { refuse } from '../refusals.ts'
 import { componentRef, documentedAs } from '../text-schemas.ts'
+import { resolveWindow, unitOfChange, usesPeriods } from './period-cells.ts'
+import type { QueryFilter } from './request.ts'
 
 const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
@@ -39,7 +42,7 @@ export interface HavingFilter {
 export interface QueryOptions {
   /** Levels at which every value is computed again: subsets of group_by, finest first. */
   readonly totals: readonly (readonly DimensionCode[])[]
-  /** Comparison month: `previous`, a number of months back (`-12`) or a month (`2025-05`). */
+  /** Comparison period: `previous`, a number of periods back (`-12`), `-1y` or a period (`2025-05`, `2025-Q1`, `2025`). */
   readonly change: { readonly to: string } | null
   readonly having: readonly HavingFilter[]
   readonly share_of: readonly DimensionCode[] | null
@@ -50,6 +53,10 @@ export interface QueryOptions {
   readonly percentile: boolean
   readonly include_ignored: boolean
   readonly population_basis: PopulationBasis
+  /** A period of which a month was not collected is null, or has the value of its collected months. */
+  readonly incomplete: 'allow' | null
+  /** The months up to each month that is a row; null for the month alone. */
+  readonly window: { readonly months: number } | { readonly since: 'year_start' } | null
 }
 
 const TEXT_MAX = 100
@@ -59,6 +66,8 @@ const LEVELS_MAX = 16
 const HAVING_MAX = 1e15
 const HAVING_DECIMALS = 6
 const MONTHS_BACK_MAX = 600
+const WINDOW_MIN = 2
+const WINDOW_MAX = 60
 
 const level = takes(
   z.array(documentedAs(z.string().max(TEXT_MAX), componentRef('DimensionCode'))).max(6),
@@ -89,9 +98,11 @@ export const optionFields = {
     .strictObject({
       to: takes(
         z.union([z.string().max(TEXT_MAX), z.number().int()]),
-        'previous, -N (meses antes) ou AAAA-MM',
-        'previous, -N (months before) or YYYY-MM',
-      ).describe('previous (the month before), -N (N months before) or YYYY-MM.'),
+        'previous, -N (períodos antes), -1y ou um período',
+        'previous, -N (periods before), -1y or a period',
+      ).describe(
+        'previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months.',
+      ),
     })
     .nullish()
     .describe('Adds <metric>__base, <metric>__change and <metric>__change_percent.'),
@@ -133,6 +144,21 @@ export const optionFields = {
     .enum(POPULATION_BASES)
     .default('census')
     .describe('Denominator of rates by inhabitants.'),
+  incomplete: z
+    .enum(['allow'])
+    .nullish()
+    .describe(
+      'A year, quarter, quadrimester or window of which a month was not collected is null; allow: the value of its collected months.',
+    ),
+  window: z
+    .union([
+      z.strictObject({ months: z.number().int().min(WINDOW_MIN).max(WINDOW_MAX) }),
+      z.strictObject({ since: z.enum(['year_start']) }),
+    ])
+    .nullish()
+    .describe(
+      'With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date).',
+    ),
 }
 
 export interface OptionData {
@@ -147,22 +173,27 @@ export interface OptionData {
   readonly percentile?: boolean | undefined
   readonly include_ignored?: boolean | undefined
   readonly population_basis?: PopulationBasis | undefined
+  readonly incomplete?: 'allow' | null | undefined
+  readonly window?: QueryOptions['window'] | undefined
 }
 
 interface QueryFields {
   readonly metrics: readonly MetricCode[]
   readonly group_by: readonly DimensionCode[]
-  readonly over_period: string | null
+  readonly over_period: 'last' | 'first' | 'avg' | 'max' | null
+  readonly filters: readonly QueryFilter[]
 }
 
 /** @throws AppError 'invalid_request' */
 export function resolveOptions(data: OptionData, fields: QueryFields): QueryOptions {
   const { metrics, group_by } = fields
   const change =
-    data.change === null || data.change === undefined ? null : { to: resolveMonth(data.change.to) }
+    data.change === null || data.change === undefined ? null : { to: resolveMonth(data.change.to, fields) }
   const share_of = resolveShare(data.share_of ?? null, fields)
   const limits = data.limits ?? null
   const codes = valueCodes({ metrics, change, share_of, limits })
+  const window = resolveWindow(data, fields)
+  const incomplete = data.incomplete === 'allow' && usesPeriods({ ...fields, window }) ? 'allow' : null
   return {
     totals: resolveTotals(data.totals ?? false, group_by),
     change,
@@ -174,6 +205,8 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     // Options without effect are reset, so that equal queries stay equal.
     include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
     population_basis: metrics.some(isPerCapita) ? (data.population_basis ?? 'census') : 'census',
+    incomplete,
+    window,
   }
 }
 
@@ -279,17 +312,23 @@ function resolveShare(
   return level
 }
 
-function resolveMonth(to: string | number): string {
+function resolveMonth(to: string | number, fields: QueryFields): string {
+  const unit = unitOfChange(fields)
   const text = String(to).trim()
   if (text.toLowerCase() === 'previous' || text === '-1') return 'previous'
+  if (text.toLowerCase() === '-1y')
+    return unit === 'reference_year' ? 'previous' : usesPeriods({ ...fields, window: null }) ? '-1y' : '-12'
   const months = /^-([1-9]\d{0,2})$/.exec(text)
   if (months !== null && Number(months[1]) <= MONTHS_BACK_MAX) return text
-  const month = /^(\d{4})-?(0[1-9]|1[0-2])$/.exec(text)
-  if (month !== null) return `${month[1]}-${month[2]}`
+  const period = readPeriod(unit, text)
+  if (period !== null) return String(showPeriod(unit, period))
   throw refuse(
     'invalid_request',
     '/change/to',
-    both('deve ser previous, -N (meses antes) ou AAAA-MM', 'must be previous, -N (months before) or YYYY-MM'),
+    both(
+      `deve ser previous, -N (períodos antes), -1y ou ${PERIOD_FORMS[unit].pt}`,
+      `must be previous, -N (periods before), -1y or ${PERIOD_FORMS[unit].en}`,
+    ),
   )
 }
 
@@ -322,14 +361,6 @@ function resolveHaving(
   return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, filter]) => filter)
 }
 
-/** @returns the month that a month is compared with @param to as in QueryOptions @param month YYYYMM */
-export function baseMonth(to: string, month: number): number {
-  if (/^\d/.test(to)) return Number(to.replace('-', ''))
-  const back = to === 'previous' ? 1 : -Number(to)
-  const months = Math.floor(month / 100) * 12 + (month % 100) - 1 - back
-  return Math.floor(months / 12) * 100 + (months % 12) + 1
-}
-
 /** @returns the options that differ from their defaults, so that new options do not change the form of older queries */
 export const normaliseOptions = (options: QueryOptions) => ({
   ...(options.totals.length === 0 ? {} : { totals: options.totals }),
@@ -349,4 +380,6 @@ export const normaliseOptions = (options: QueryOptions) => ({
   ...(options.percentile ? { percentile: true } : {}),
   ...(options.include_ignored ? {} : { include_ignored: false }),
   ...(options.population_basis === 'census' ? {} : { population_basis: options.population_basis }),
+  ...(options.incomplete === null ? {} : { incomplete: options.incomplete }),
+  ...(options.window === null ? {} : { window: options.window }),
 })

@@ -3,11 +3,13 @@
  * metric. Stocks are never summed over months. Pure. Rules: contract 7.6 and 12.
  */
 import { AppError, both } from '../../errors.ts'
+import type { DimensionCode } from '../../model/dimensions.ts'
+import { finestTime, isTime, monthsOfPeriod, periodOf, type TimeDimension } from '../../model/periods.ts'
 import { type Need, type Table, tablesAmong } from '../../model/required-tables.ts'
 import { monthsOf, newestFor, statesCollected, statesCollectedOf, TABLES } from '../../release/coverage.ts'
 import { addMonths, type MonthRange, publishedMonths } from '../../release/published-months.ts'
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
-import type { AnalyticsQuery, QueryFilter } from './request.ts'
+import type { AnalyticsQuery, FilterValue, QueryFilter } from './request.ts'
 
 export interface RequestedPeriods {
   /** YYYYMM, ascending; null when each metric uses its own newest (or oldest) month. */
@@ -32,8 +34,8 @@ export function resolvePeriods(
   view: ReleaseView,
   { tables, hasStocks }: PeriodNeeds = { tables: TABLES, hasStocks: true },
 ): RequestedPeriods {
-  const filters = query.filters.filter(({ dimension }) => dimension === 'reference_period')
-  const isGrouped = query.group_by.includes('reference_period')
+  const filters = query.filters.filter(({ dimension }) => isTime(dimension))
+  const isGrouped = finestTime(query.group_by) !== null
   const { over_period: overPeriod } = query
   const available = periodsMeeting(filters, monthsOf(view, states, tables))
   const end = overPeriod === 'first' ? 'oldest' : 'newest'
@@ -104,10 +106,8 @@ export function periodsOfMetric(
 export function listedPeriods(filters: readonly QueryFilter[]): number[] | null {
   const listed = filters.find(({ operator }) => operator === 'EQ' || operator === 'IN')
   if (listed === undefined) return null
-  return periodsMeeting(
-    filters,
-    listed.values.map(Number).sort((left, right) => left - right),
-  )
+  const { dimension } = listed
+  return periodsMeeting(filters, allPeriods([listed.values.flatMap((value) => monthsIn(dimension, value))]))
 }
 
 /**
@@ -133,20 +133,24 @@ function rangedPeriods(
 export function rangeOf(filters: readonly QueryFilter[]): MonthRange | null {
   const ranges = filters.filter(({ operator }) => RANGES.has(operator))
   if (ranges.length === 0) return null
-  const firstMonths = ranges.flatMap(({ operator, values: [first = 0] }) => {
-    if (operator === 'GT') return [addMonths(Number(first), 1)]
-    return operator === 'GTE' || operator === 'BETWEEN' ? [Number(first)] : []
+  const firstMonths = ranges.flatMap(({ dimension, operator, values: [first = 0] }) => {
+    const months = monthsIn(dimension, first)
+    if (operator === 'GT') return [addMonths(months.at(-1) ?? 0, 1)]
+    return operator === 'GTE' || operator === 'BETWEEN' ? [months[0] ?? 0] : []
   })
-  const lastMonths = ranges.flatMap(({ operator, values }) => {
-    const last = Number(values.at(-1))
-    if (operator === 'LT') return [addMonths(last, -1)]
-    return operator === 'LTE' || operator === 'BETWEEN' ? [last] : []
+  const lastMonths = ranges.flatMap(({ dimension, operator, values }) => {
+    const months = monthsIn(dimension, values.at(-1) ?? 0)
+    if (operator === 'LT') return [addMonths(months[0] ?? 0, -1)]
+    return operator === 'LTE' || operator === 'BETWEEN' ? [months.at(-1) ?? 0] : []
   })
   return {
     first: firstMonths.length === 0 ? null : Math.max(...firstMonths),
     last: lastMonths.length === 0 ? null : Math.min(...lastMonths),
   }
 }
+/** @returns the months of a period that a filter names */
+const monthsIn = (dimension: DimensionCode, period: FilterValue): number[] =>
+  monthsOfPeriod(dimension as TimeDimension, Number(period))
 const RANGES: ReadonlySet<string> = new Set(['GT', 'GTE', 'LT', 'LTE', 'BETWEEN'])
 
 /** Months that become rows when months are grouped: available months, plus published months that were not collected. */
@@ -167,7 +171,8 @@ export const allPeriods = (lists: readonly (readonly number[])[]): number[] =>
 export const periodsMeeting = (filters: readonly QueryFilter[], periods: readonly number[]): number[] =>
   periods.filter((period) => filters.every((filter) => meetsPeriod(filter, period)))
 
-function meetsPeriod({ operator, values }: QueryFilter, period: number): boolean {
+function meetsPeriod({ dimension, operator, values }: QueryFilter, month: number): boolean {
+  const period = periodOf(dimension as TimeDimension, month)
   const [first = 0, second = 0] = values as readonly number[]
   switch (operator) {
     case 'EQ':

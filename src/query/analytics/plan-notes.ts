@@ -1,6 +1,8 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
 import { RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
+import { isOfResidents } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
+import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
 import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../../release/coverage.ts'
 import { isOfYears, publishedMonths } from '../../release/published-months.ts'
@@ -30,7 +32,7 @@ export function rangeNotes(
   tables: readonly Table[],
   view: ReleaseView,
 ): Note[] {
-  const range = rangeOf(filters.filter(({ dimension }) => dimension === 'reference_period'))
+  const range = rangeOf(filters.filter(({ dimension }) => isTime(dimension)))
   if (range === null) return []
   const months = publishedMonths(view, tables, range)
   const [first] = months
@@ -40,6 +42,42 @@ export function rangeNotes(
   return isInside || isOfYears(tables)
     ? []
     : [{ code: 'range_narrowed', first: formatPeriod(first), last: formatPeriod(last) }]
+}
+
+/** Notes the months that are missing from a period, and how many months a rate covers when they are not a year. */
+export function cellNotes(query: AnalyticsQuery, metrics: readonly MetricNeeds[]): Note[] {
+  const finest = finestTime(query.group_by)
+  const nameOf = (code: number, months: readonly number[]): string =>
+    finest === null
+      ? [...new Set(months.map((month) => periodOf('reference_year', month)))].join(', ')
+      : String(showPeriod(finest, code))
+  const incomplete = new Map<string, { metrics: string[]; groups: string[]; months: number[] }>()
+  const lengths = new Map<number, string[]>()
+  for (const { code: metric, needs, cells = [] } of metrics) {
+    const gaps = cells.filter(({ missing }) => missing.length > 0)
+    const groups = gaps.map(({ code, needed, missing }) => nameOf(code, [...needed, ...missing]))
+    const months = allPeriods(gaps.map(({ missing }) => missing))
+    const key = `${groups.join()} ${months.join()}`
+    const entry = incomplete.get(key) ?? { metrics: [], groups, months }
+    if (gaps.length > 0) incomplete.set(key, { ...entry, metrics: [...entry.metrics, metric] })
+    if (!isOfResidents(metric) || isOfYears(tablesAmong(needs))) continue
+    for (const { needed } of cells)
+      if (needed.length !== lengthOf('reference_year'))
+        lengths.set(needed.length, [...new Set([...(lengths.get(needed.length) ?? []), metric])])
+  }
+  const status = query.incomplete === 'allow' ? 'partial' : 'incomplete'
+  return [
+    ...[...incomplete.values()].map(
+      ({ groups, months, ...entry }): Note => ({
+        code: 'incomplete_period',
+        incomplete_periods: groups,
+        status,
+        periods: months.map(formatPeriod),
+        metrics: entry.metrics,
+      }),
+    ),
+    ...[...lengths].map(([months, codes]): Note => ({ code: 'months_covered', metrics: codes, months })),
+  ]
 }
 
 /** Notes that residents' admissions in states that were not collected are missing. */

@@ -7,7 +7,6 @@
 import type { Capability } from '../../model/capabilities.ts'
 import {
   type DimensionCode,
-  dimensionOf,
   type FactDataset,
   isPlace,
   isPopulation,
@@ -17,7 +16,6 @@ import {
 import {
   decimalsOfMetric,
   factDatasetsOf,
-  isFlowMeasure,
   isFlowMetric,
   isOfResidents,
   type Measure,
@@ -26,6 +24,7 @@ import {
   unitOf,
 } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
+import { finestTime, isTime, type TimeDimension } from '../../model/periods.ts'
 import type { PreAggregateName } from '../../model/pre-aggregates.ts'
 import { needsOf, needsOfCodes, type Table } from '../../model/required-tables.ts'
 import {
@@ -41,7 +40,6 @@ import { checkAccess, checkDimensions } from './checks.ts'
 import {
   describeMissing,
   type Filler,
-  fillersOf,
   findKnownGroups,
   findKnownGroupsByCode,
   findMissing,
@@ -53,8 +51,19 @@ import {
   readablePeriods,
   scopeOf,
 } from './coverage.ts'
+import { collectDatasets } from './datasets/collect.ts'
+import {
+  type CellParts,
+  cellsOfMetric,
+  codesOfMonths,
+  monthsByCode,
+  type PeriodCell,
+  readableMonths,
+  usesPeriods,
+} from './period-cells.ts'
 import { allPeriods, listedPeriods, periodsOfMetric, resolvePeriods } from './periods.ts'
 import {
+  cellNotes,
   emptyNotes,
   noteOfAges,
   periodNotes,
@@ -81,6 +90,20 @@ export interface DatasetPlan {
   readonly periods: readonly number[]
   /** Months whose files fill a grouped dimension with one placeholder code. Their rows belong to the group without a code. */
   readonly fillers: readonly Filler[]
+  /** Groups of several months; null when a group is one month, or when all months form one group. */
+  readonly time: {
+    /** The finest grouped period; null when there is one group. */
+    readonly dimension: TimeDimension | null
+    /** A month belongs to several groups. */
+    readonly isWindow: boolean
+    readonly cells: readonly {
+      readonly code: number
+      /** Months with rows. */
+      readonly months: readonly number[]
+      /** Number of months that an average is over. */
+      readonly count: number
+    }[]
+  } | null
   /** How several months become one value; null for a single month, for flows and when grouped by month. */
   readonly over: 'avg' | 'max' | null
   /** null: the facts are read. */
@@ -141,8 +164,14 @@ export interface AggregatePlan {
   /** Like `scope`, but only the release's state when it has one and the filters leave all. */
   readonly states: ReadonlySet<string>
   readonly requested: ReadonlyMap<MetricCode, readonly number[]>
+  /** Periods of several months by metric; null when every group is one month, or all months form one group. */
+  readonly cells: ReadonlyMap<MetricCode, readonly PeriodCell[]> | null
+  /** Needs and states from which the cells of a metric are resolved. */
+  readonly cellParts: (code: MetricCode) => CellParts
   /** Months of the groups, or the months the query is about. */
   readonly spinePeriods: readonly number[]
+  /** Codes of the finest grouped period; the months themselves when months are grouped or nothing is. */
+  readonly codes: readonly number[]
   readonly facilityPeriod: number | null
   /** The only facilities that groups can be, when they are few; null for any facility. */
   readonly fewFacilities: FewFacilities | null
@@ -173,16 +202,19 @@ export function planAggregate(
   const tables = tablesOfNeeds(needsByMetric.flat())
   const scope = scopeOf(placeFilters, context.facilityStates ?? null, view, tables)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
-  const isGrouped = query.group_by.includes('reference_period')
+  const isGrouped = finestTime(query.group_by) !== null
+  const isByCell = usesPeriods(query)
   const isByPlace = query.group_by.some(isPlace)
   const contextMonths = context.months
   const requestedPeriods =
     isOfFacts && contextMonths === undefined
       ? resolvePeriods(query, scope.states, view, {
           tables,
-          hasStocks: query.metrics.some(
-            (code) => !isFlowMetric(code) && factDatasetsOf(code).some((name) => !isPopulation(name)),
-          ),
+          hasStocks:
+            !isByCell &&
+            query.metrics.some(
+              (code) => !isFlowMetric(code) && factDatasetsOf(code).some((name) => !isPopulation(name)),
+            ),
         })
       : {
           requested: null,
@@ -190,22 +222,25 @@ export function planAggregate(
           available: monthsOf(view, scope.states, tables),
           summed: null,
         }
+  const codes = contextMonths?.codes ?? codesOfMonths(query, requestedPeriods.requested ?? [])
+  const months = isByCell ? monthsByCode(query, codes, requestedPeriods.requested ?? []) : null
   const metricNeeds = query.metrics.map((code, index): MetricNeeds => {
     const needs = needsByMetric[index] ?? []
-    return {
-      code,
-      needs,
-      states: isByPlace
-        ? scope.places
-        : isWithinStates(query.group_by) || isOfResidents(code)
-          ? scope.territory
-          : scope.states,
-      requested:
-        needs.length === 0
-          ? []
-          : (contextMonths?.requested.get(code) ??
-            periodsOfMetric(requestedPeriods, needs, scope.states, view, isFlowMetric(code))),
+    const states = isByPlace
+      ? scope.places
+      : isWithinStates(query.group_by) || isOfResidents(code)
+        ? scope.territory
+        : scope.states
+    if (needs.length === 0) return { code, needs, states, requested: [] }
+    if (months !== null) {
+      const parts = cellPartsOf(code, needs, states, query)
+      const cells = contextMonths?.cells?.get(code) ?? cellsOfMetric(query, months, parts, view)
+      return { code, needs, states, cells, requested: allPeriods(cells.map(({ needed }) => needed)) }
     }
+    const requested =
+      contextMonths?.requested.get(code) ??
+      periodsOfMetric(requestedPeriods, needs, scope.states, view, isFlowMetric(code))
+    return { code, needs, states, requested }
   })
   const collector = collectDatasets(query, placeFilters, view)
   const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, query.group_by, view))
@@ -213,26 +248,31 @@ export function planAggregate(
   const basisNotes: Note[] = []
   const metrics = metricNeeds.map((needs, index): MetricPlan => {
     const metric = metricOf(needs.code)
-    const sides = sidesOf(needs.code, query, needs.requested, populationYears(view), context)
+    const sides = sidesOf(needs, query, populationYears(view), context)
     const { numerator, less, denominator, denominators } = sides
     basisNotes.push(...sides.notes)
-    const periods = readablePeriods(needs, view)
+    const { cells = null } = needs
+    const periods =
+      cells === null
+        ? readablePeriods(needs, view)
+        : readableMonths(allPeriods(cells.map(({ read }) => read)), needs.needs, needs.states, view)
+    const add = (measure: Measure): MeasurePosition => collector.add(measure, periods, cells)
     return {
       code: needs.code,
-      numerator: collector.add(numerator, periods),
-      less: less === null ? null : collector.add(less, periods),
-      denominator: denominator === null ? null : collector.add(denominator, periods),
+      numerator: add(numerator),
+      less: less === null ? null : add(less),
+      denominator: denominator === null ? null : add(denominator),
       denominators:
         denominators?.map(({ period, measure }) => ({
           period,
-          position: measure === null ? null : collector.add(measure, periods),
+          position: measure === null ? null : add(measure),
         })) ?? null,
       spread:
         query.limits === null || numerator.standardizedBy === undefined
           ? null
           : {
-              events: collector.add({ ...numerator, statistic: 'events' }, periods),
-              variance: collector.add({ ...numerator, statistic: 'variance' }, periods),
+              events: add({ ...numerator, statistic: 'events' }),
+              variance: add({ ...numerator, statistic: 'variance' }),
             },
       scale: metric.kind === 'ratio' ? metric.scale : 1,
       unit: unitOf(needs.code),
@@ -249,8 +289,7 @@ export function planAggregate(
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
-  const listedMonths =
-    listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period')) ?? []
+  const listedMonths = listedPeriods(query.filters.filter(({ dimension }) => isTime(dimension))) ?? []
   const needsWithCodes = metricNeeds.map((needs) => ({
     ...needs,
     needs: [
@@ -259,8 +298,15 @@ export function planAggregate(
         ...needsOfCodes(needs.code, query.filters, query.group_by).flatMap(({ needs }) => needs),
       ]),
     ],
-    requested: isGrouped ? allPeriods([needs.requested, listedMonths]) : needs.requested,
+    requested: isGrouped && !isByCell ? allPeriods([needs.requested, listedMonths]) : needs.requested,
   }))
+  const spinePeriods =
+    contextMonths?.spine ??
+    (isByCell
+      ? allPeriods(metricNeeds.map(({ requested }) => requested))
+      : (requestedPeriods.requested?.filter(
+          (period) => isGrouped || requestedPeriods.available.includes(period),
+        ) ?? findNewestMonth(requestedPeriods.available, scope.states, view, tables)))
   const missing = findMissing(needsWithCodes, view, monthsOfRelease(view, tables))
   return {
     name: context.name ?? '',
@@ -277,12 +323,15 @@ export function planAggregate(
     scope: scope.territory,
     states: scope.states,
     requested: new Map(metricNeeds.map((needs) => [needs.code, needs.requested])),
-    spinePeriods:
-      contextMonths?.spine ??
-      requestedPeriods.requested?.filter(
-        (period) => isGrouped || requestedPeriods.available.includes(period),
-      ) ??
-      findNewestMonth(requestedPeriods.available, scope.states, view, tables),
+    cells: isByCell
+      ? new Map(metricNeeds.map(({ code, cells = [] }): [MetricCode, readonly PeriodCell[]] => [code, cells]))
+      : null,
+    cellParts: (code) => {
+      const found = metricNeeds.find((needs) => needs.code === code)
+      return cellPartsOf(code, found?.needs ?? [], found?.states ?? new Set(), query)
+    },
+    spinePeriods,
+    codes: isByCell ? codes : (contextMonths?.codes ?? spinePeriods),
     fewFacilities: null,
     facilityPeriod:
       periodsUsed.findLast((period) => facilityMonths.includes(period)) ?? latestPeriod(view, 'facilities'),
@@ -297,6 +346,7 @@ export function planAggregate(
       ...rangeNotes(query.filters, tables, view),
       ...periodNotes(requestedPeriods.requested === null && contextMonths === undefined ? metricNeeds : []),
       ...basisNotes,
+      ...(isByCell ? cellNotes(query, metricNeeds) : []),
       ...describeMissing(missing),
       ...emptyNotes(metricNeeds, view),
       ...residenceNotes(query, metricNeeds, view),
@@ -309,77 +359,12 @@ export function planAggregate(
   }
 }
 
-const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
-
-interface Collector {
-  /** @param periods months to read for the metric */
-  add(measure: Measure, periods: readonly number[]): MeasurePosition
-  plans(): readonly Omit<DatasetPlan, 'hasStateColumn'>[]
-}
-
-/** Population by age fits every place, including places of residence. Other dimensions must be columns of the dataset. */
-const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
-  dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
-
-/** Collects the sub-queries. Measures of one dataset over the same months share one. */
-function collectDatasets(
-  query: AnalyticsQuery,
-  placeFilters: readonly QueryFilter[],
-  view: ReleaseView,
-): Collector {
-  const plans: (Omit<DatasetPlan, 'measures' | 'hasStateColumn'> & { readonly measures: Measure[] })[] = []
-  const isByMonth = query.group_by.includes('reference_period')
-  // Flows are summed over months, whatever over_period says.
-  const combinePeriods = (periods: readonly number[], isFlow: boolean): 'avg' | 'max' | null =>
-    isFlow || isByMonth || periods.length <= 1 ? null : overPeriod
-  const overPeriod = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
-  const addPlan = (
-    { dataset, standardizedBy }: Measure,
-    periods: readonly number[],
-    isFlow: boolean,
-  ): number => {
-    const carriesDimension = (code: DimensionCode): boolean =>
-      dataset === 'population' ? isPlace(code) : carries(dataset, code)
-    const number = plans.filter((other) => other.dataset === dataset).length + 1
-    return (
-      plans.push({
-        name: number === 1 ? dataset : `${dataset}_${number}`,
-        dataset,
-        measures: [],
-        keys: query.group_by.filter(carriesDimension),
-        filters: (dataset === 'population' ? placeFilters : query.filters).filter(
-          ({ dimension }) =>
-            dimension !== 'reference_period' && (!isPopulation(dataset) || carriesDimension(dimension)),
-        ),
-        periods,
-        fillers: fillersOf(dataset, query.group_by.filter(carriesDimension), periods, view),
-        over: combinePeriods(periods, isFlow),
-        source: null,
-        addedUpFrom: null,
-        years: isPopulation(dataset) || standardizedBy !== undefined ? populationYears(view) : null,
-      }) - 1
-    )
-  }
-  return {
-    add(measure, periods) {
-      const { dataset } = measure
-      const planPeriods = isPopulation(dataset) ? [] : periods
-      const isFlow = isFlowMeasure(measure)
-      const found = plans.findIndex(
-        (other) =>
-          other.dataset === dataset &&
-          other.periods.join() === planPeriods.join() &&
-          other.over === combinePeriods(planPeriods, isFlow) &&
-          other.measures[0]?.standardizedBy === measure.standardizedBy,
-      )
-      const plan = found < 0 ? addPlan(measure, planPeriods, isFlow) : found
-      const measures = plans[plan]?.measures ?? []
-      const position = measures.findIndex((other) => sameMeasure(other, measure))
-      return { plan, measure: position < 0 ? measures.push(measure) - 1 : position }
-    },
-    plans: () => plans,
-  }
-}
+const cellPartsOf = (
+  code: MetricCode,
+  needs: CellParts['needs'],
+  states: CellParts['states'],
+  { group_by }: AnalyticsQuery,
+): CellParts => ({ needs, states, isFlow: isFlowMetric(code), isByPlace: isWithinStates(group_by) })
 
 /** @returns the newest collected month of any table, for queries whose metrics have no month */
 function findNewestMonth(

@@ -7,7 +7,9 @@
 import { AGE_GROUPS } from '../../model/demography/code-lists.ts'
 import { isPerCapita, type Measure, type MetricCode, measuresOf, type Sides } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
+import { finestTime } from '../../model/periods.ts'
 import { formatPeriod } from '../../release/view.ts'
+import type { MetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery } from './request.ts'
@@ -26,9 +28,8 @@ export interface MetricSides {
 }
 
 export function sidesOf(
-  code: MetricCode,
+  { code, requested: months, cells }: MetricNeeds,
   query: AnalyticsQuery,
-  months: readonly number[],
   years: PopulationYears,
   { estimateYears = [] }: PlanContext,
 ): MetricSides {
@@ -50,11 +51,15 @@ export function sidesOf(
       ),
     }
   }
-  const yearByMonth = months.map((period) => ({ period, year: yearFor(period, estimateYears) }))
+  // A period has the estimate of the year in which it ends.
+  const lastMonths = cells?.map(({ code: period, needed }) => ({ period, month: needed.at(-1) ?? 0 }))
+  const yearByMonth = (lastMonths ?? months.map((period) => ({ period, month: period }))).map(
+    ({ period, month }) => ({ period, month, year: yearFor(month, estimateYears) }),
+  )
   const newest = yearByMonth.at(-1)?.year ?? null
   const measureOf = (year: number | null): Measure | null =>
     year === null ? null : populationMeasure('ESTIMATED_POPULATION', year)
-  const isByMonth = query.group_by.includes('reference_period')
+  const isByMonth = finestTime(query.group_by) !== null
   const notedMonths = isByMonth ? yearByMonth : yearByMonth.slice(-1)
   return {
     ...sides,
@@ -64,10 +69,13 @@ export function sidesOf(
       ? yearByMonth.map(({ period, year }) => ({ period, measure: measureOf(year) }))
       : null,
     notes: [
-      ...noteEarlierEstimates(code, notedMonths),
+      ...noteEarlierEstimates(
+        code,
+        notedMonths.map(({ month, year }) => ({ period: month, year })),
+      ),
       ...noteDistantYears(
         code,
-        isByMonth ? yearByMonth : yearByMonth.map(({ period }) => ({ period, year: newest })),
+        yearByMonth.map(({ month, year }) => ({ period: month, year: isByMonth ? year : newest })),
         'estimate',
       ),
     ],

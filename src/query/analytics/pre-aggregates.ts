@@ -4,6 +4,7 @@
  * Datasets without a suitable pre-aggregate are read from the facts. The rows are the same.
  */
 import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
+import { isTime } from '../../model/periods.ts'
 import {
   countsFacilitiesOnce,
   PRE_AGGREGATE_NAMES,
@@ -58,7 +59,7 @@ export function covers(name: PreAggregateName, plan: DatasetPlan, view: ReleaseV
   if (!plan.periods.every((period) => stored.periods.includes(period))) return false
   // Dimensions derived from the state or municipality are available where that column is.
   const hasColumn = (code: DimensionCode): boolean =>
-    code === 'reference_period' || preAggregate.keys.includes(dimensionOf(code).derivedFrom ?? code)
+    isTime(code) || preAggregate.keys.includes(dimensionOf(code).derivedFrom ?? code)
   if (!plan.keys.every(hasColumn) || !plan.filters.every(({ dimension }) => hasColumn(dimension)))
     return false
   const fixed = new Set(dimensionsOfOneValue(plan))

@@ -16,6 +16,7 @@ import {
 } from '../../model/metrics.ts'
 import { notesBeyond, uniqueNotes } from '../../model/note-sentences.ts'
 import type { Note } from '../../model/notes.ts'
+import { finestTime, isTime } from '../../model/periods.ts'
 import { isOfTheFacility } from '../../model/pre-aggregates.ts'
 import { tableOfNeed } from '../../model/required-tables.ts'
 import { ALL_STATES, onlyState, tablesOfNeeds } from '../../release/coverage.ts'
@@ -23,13 +24,15 @@ import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { refuse } from '../refusals.ts'
 import { describeMissing, type Missing } from './coverage.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
-import { baseMonth, isAdditive } from './options.ts'
+import { isAdditive } from './options.ts'
+import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface BasePlan {
   readonly plan: AggregatePlan
+  /** Codes of the finest grouped period, each with that of the period compared with. */
   readonly months: readonly { readonly period: number; readonly base: number }[]
 }
 
@@ -40,6 +43,9 @@ export interface PlanContext {
   readonly months?: {
     readonly requested: ReadonlyMap<MetricCode, readonly number[]>
     readonly spine: readonly number[]
+    readonly codes: readonly number[]
+    /** Periods of several months; absent when each group is one month, or all months form one group. */
+    readonly cells?: ReadonlyMap<MetricCode, readonly PeriodCell[]>
   }
   /** States of the facilities in the filters; null when no filter names facilities. */
   readonly facilityStates?: ReadonlySet<string> | null
@@ -120,8 +126,8 @@ const regroupQuery = (
   offset: 0,
 })
 
-const monthsOf = ({ requested, spinePeriods }: AggregatePlan) => ({
-  months: { requested, spine: spinePeriods },
+const monthsOf = ({ requested, spinePeriods, codes, cells }: AggregatePlan) => ({
+  months: { requested, spine: spinePeriods, codes, ...(cells === null ? {} : { cells }) },
 })
 
 /** Months of the rows. A level without months uses the months of a query by that level alone. */
@@ -131,11 +137,17 @@ function monthsOfLevel(
   query: AnalyticsQuery,
   level: string,
 ): Pick<PlanContext, 'months'> {
-  const dropsMonths = query.group_by.includes('reference_period') && !group_by.includes('reference_period')
-  if (!dropsMonths) return monthsOf(rows)
+  const finest = finestTime(group_by)
+  if (finest === finestTime(query.group_by)) return monthsOf(rows)
+  // Months of a period that is coarser than those of the rows are all of its months.
+  if (finest !== null) return {}
   // Flows are summed over the months of the rows. Months listed in a filter are included even when they have no row.
-  const listed = listedPeriods(query.filters.filter(({ dimension }) => dimension === 'reference_period'))
-  if (query.metrics.every(isFlowMetric)) return listed === null ? monthsOf(rows) : {}
+  const filters = query.filters.filter(({ dimension }) => isTime(dimension))
+  const listed = listedPeriods(filters)
+  if (query.metrics.every(isFlowMetric))
+    return listed === null && filters.every(({ dimension }) => dimension === 'reference_period')
+      ? { months: { ...monthsOf(rows).months, codes: [] } }
+      : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
     throw severalPeriodsError(rows.spinePeriods, level)
   return {}
@@ -164,7 +176,8 @@ function canSum(level: DatasetPlan, source: DatasetPlan): boolean {
     // Summing groups would skip unknown ones, and state funds belong to no municipality.
     !hasUnknowns(level.dataset) &&
     (isPopulation(level.dataset) || level.periods.length > 0) &&
-    (level.periods.length <= 1 || !dropped.includes('reference_period')) &&
+    isSame(level.time, source.time) &&
+    (level.periods.length <= 1 || !dropped.some(isTime)) &&
     isSame(level.measures, source.measures) &&
     level.measures.every((measure) => canSumOver(measure, dropped, source))
   )
@@ -176,7 +189,7 @@ const canSumOver = (measure: Measure, dropped: readonly DimensionCode[], { over 
   dropped.length === 0 ||
   (measure.field === 'cnes_code' &&
     over === null &&
-    dropped.every((code) => code === 'reference_period' || isOfTheFacility(code)))
+    dropped.every((code) => isTime(code) || isOfTheFacility(code)))
 
 /** @throws AppError 'semi_additive' when several months become one value before the comparison */
 function addBase(
@@ -189,27 +202,47 @@ function addBase(
   if (query.change === null) return plan
   const { to } = query.change
   const facts = plan.datasets.filter(({ dataset }) => !isPopulation(dataset))
-  const isByMonth = query.group_by.includes('reference_period')
-  if (!isByMonth && facts.some(({ periods }) => periods.length > 1))
+  const unit = unitOfChange(query)
+  const isByPeriod = finestTime(query.group_by) !== null
+  const isOfMonths = plan.cells === null || unit === 'reference_period'
+  if (!isByPeriod && isOfMonths && facts.some(({ periods }) => periods.length > 1))
     throw refuse(
       'semi_additive',
       '/change',
       both(
-        'compara uma competência com outra: agrupe por reference_period, filtre uma só, ou use over_period last ou first',
-        'compares one month with another: group by reference_period, filter one period, or set over_period to last or first',
+        'compara um período com outro: agrupe por um período, filtre um só, ou use over_period last ou first',
+        'compares one period with another: group by a period, filter one, or set over_period to last or first',
       ),
     )
   // Several months may share one comparison month, which is read once.
-  const basesOf = (months: readonly number[]): number[] =>
-    allPeriods([months.map((period) => baseMonth(to, period))])
-  const requested = new Map([...plan.requested].map(([code, periods]) => [code, basesOf(periods)]))
-  const periods = isByMonth ? plan.spinePeriods : allPeriods([...plan.requested.values()])
+  const basesOf = (codes: readonly number[]): number[] =>
+    allPeriods([codes.map((code) => basePeriod(to, unit, code))])
+  const cells =
+    plan.cells === null
+      ? null
+      : new Map(
+          [...plan.cells].map(([code, own]) => [code, baseCells(own, query, plan.cellParts(code), view)]),
+        )
+  const requested = new Map(
+    [...plan.requested].map(([code, periods]) => [
+      code,
+      cells === null ? basesOf(periods) : allPeriods((cells.get(code) ?? []).map((cell) => cell.needed)),
+    ]),
+  )
+  const periods = isByPeriod ? plan.codes : allPeriods([...plan.requested.values()])
+  const codes = cells === null || isByPeriod ? basesOf(periods) : [0]
   const base = planAggregate({ ...query, change: null, limits: null, order_by: [] }, view, capabilities, {
     ...context,
     name: `${plan.name}base_`,
-    months: { requested, spine: basesOf(periods) },
+    months:
+      cells === null
+        ? { requested, spine: codes, codes }
+        : { requested, spine: allPeriods([...requested.values()]), codes, cells },
   })
-  const gapNotes = base.missing.flatMap((missing) => noteGaps(missing, to, periods, view))
+  const gapNotes =
+    cells === null
+      ? base.missing.flatMap((missing) => noteGaps(missing, to, periods, view))
+      : describeMissing(base.missing).map((note): Note => ({ ...note, of_base: true }))
   // Gaps of the base are reported by month. Notes that the rows already have are not repeated.
   const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
   const metricsWithoutMonths = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
@@ -218,7 +251,7 @@ function addBase(
     base: {
       // The base uses the groups of the rows.
       plan: { ...base, spine: 'one' },
-      months: periods.map((period) => ({ period, base: baseMonth(to, period) })),
+      months: periods.map((period) => ({ period, base: basePeriod(to, unit, period) })),
     },
     notes: [
       ...plan.notes,
@@ -240,7 +273,9 @@ function noteGaps(missing: Missing, to: string, periods: readonly number[], view
       code: 'change_not_collected',
       dataset: need,
       base_period: formatPeriod(base),
-      periods: periods.filter((period) => baseMonth(to, period) === base).map(formatPeriod),
+      periods: periods
+        .filter((period) => basePeriod(to, 'reference_period', period) === base)
+        .map(formatPeriod),
       states: isAll ? [] : states,
     }),
   )
@@ -253,17 +288,17 @@ function planShareBase(
   totals: readonly AggregatePlan[],
   level: (group_by: readonly DimensionCode[], name: string, limit: number, label: string) => AggregatePlan,
 ): AggregatePlan {
-  const isByMonth = rows.query.group_by.includes('reference_period')
+  const finest = finestTime(rows.query.group_by)
   const hasStocks = !rows.query.metrics.every(isFlowMetric)
-  if (hasStocks && isByMonth && !group_by.includes('reference_period') && rows.spinePeriods.length > 1)
+  if (hasStocks && finest !== null && !group_by.includes(finest) && rows.spinePeriods.length > 1)
     throw refuse(
       'semi_additive',
       '/share_of',
       both(
-        'deve manter reference_period: estoques não se somam entre competências',
-        'must keep reference_period: stocks do not add up over it',
+        `deve manter ${finest}: estoques não se somam entre competências`,
+        `must keep ${finest}: stocks do not add up over it`,
       ),
-      ['reference_period'],
+      [finest],
     )
   const existing = totals.find((total) => total.query.group_by.join() === group_by.join())
   return existing ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }

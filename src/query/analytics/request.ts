@@ -16,13 +16,14 @@ import {
   operatorsOf,
 } from '../../model/dimensions.ts'
 import { METRIC_CODES, type MetricCode } from '../../model/metrics.ts'
+import { isTime, PERIOD_FORMS, readPeriod } from '../../model/periods.ts'
 import { STATES } from '../../model/territory/states.ts'
 import { RELEASE_ID_MAX, SEARCH_MAX } from '../../text-limits.ts'
 import { describeBody, takes } from '../field-texts.ts'
 import { nearest } from '../nearest.ts'
 import { refuse } from '../refusals.ts'
 import { componentAs, documentedAs, documentOf } from '../text-schemas.ts'
-import { checkFilterValues } from './checks.ts'
+import { checkFilterValues, checkPeriods } from './checks.ts'
 import { optionFields, type QueryOptions, resolveOptions, valueCodes } from './options.ts'
 
 export type FilterValue = string | number
@@ -228,9 +229,10 @@ const withOperators = (filters: unknown): unknown =>
 export function resolveQuery(data: z.infer<typeof bodySchema>): AnalyticsQuery {
   const metrics = unique(data.metrics.map((code, index) => resolveMetric(code, `/metrics/${index}`)))
   const groupBy = unique(data.group_by.map((code, index) => resolveDimension(code, `/group_by/${index}`)))
+  checkPeriods(groupBy)
   const filters = resolveFilters(data.filters)
   const overPeriod = data.over_period ?? null
-  const options = resolveOptions(data, { metrics, group_by: groupBy, over_period: overPeriod })
+  const options = resolveOptions(data, { metrics, group_by: groupBy, filters, over_period: overPeriod })
   const orderable = [...valueCodes({ metrics, ...options }), ...groupBy]
   const orderBy = data.order_by.map(({ field, direction }, index) => {
     if (!orderable.includes(field))
@@ -325,7 +327,7 @@ function resolveFilter(
       throw refuse(
         'invalid_request',
         `${pointer}/value`,
-        both('deve ser duas competências, a mais antiga primeiro', 'must be two periods, the earlier first'),
+        both('deve ser dois períodos, o mais antigo primeiro', 'must be two periods, the earlier first'),
       )
     return { dimension, operator: 'BETWEEN', values: [low, high] }
   }
@@ -351,10 +353,11 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
     // widenMunicipalities in query.ts converts six-digit codes with the release's list.
     return Number(text)
   }
-  if (dimension === 'reference_period') {
-    if (!/^\d{4}-?(0[1-9]|1[0-2])$/.test(text))
-      throw refuse('invalid_request', pointer, both('deve ser AAAA-MM', 'must be YYYY-MM'))
-    return Number(text.replace('-', ''))
+  if (isTime(dimension)) {
+    const period = readPeriod(dimension, text)
+    const { pt, en } = PERIOD_FORMS[dimension]
+    if (period === null) throw refuse('invalid_request', pointer, both(`deve ser ${pt}`, `must be ${en}`))
+    return period
   }
   if (dimension === 'region') {
     if (/^[1-5]$/.test(text)) return Number(text)

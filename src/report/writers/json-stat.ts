@@ -10,6 +10,7 @@
 import type { Row } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { type DimensionCode, dimensionOf, isPlace } from '../../model/dimensions.ts'
+import { isTime } from '../../model/periods.ts'
 import type { AggregatePlan } from '../../query/analytics/plan.ts'
 import { canonicalJson } from '../../release/digest.ts'
 import { messagesOf, type ReportManifest } from '../manifest.ts'
@@ -128,7 +129,7 @@ export class Cube {
     const ids = [...dimensions.map(({ code }) => code), METRIC]
     const roleOf = (matches: (code: DimensionCode) => boolean): string[] =>
       dimensions.flatMap(({ code }) => (matches(code) ? [code] : []))
-    const [time, geo] = [roleOf((code) => code === 'reference_period'), roleOf(isPlace)]
+    const [time, geo] = [roleOf(isTime), roleOf(isPlace)]
     const role = { ...(time[0] && { time }), ...(geo[0] && { geo }), [METRIC]: [METRIC] }
     yield `{"version":"2.0","class":"dataset","label":${JSON.stringify(label)},"id":${JSON.stringify(ids)},"size":${JSON.stringify(size)},"role":${JSON.stringify(role)},"dimension":{`
     for (const dimension of dimensions)

@@ -48,6 +48,7 @@ import {
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { listOf, overMonths, unionOf } from '../differences.ts'
+import { factKey, integerKey, isOneMonthEach, monthColumn, withWindows } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
 
@@ -103,16 +104,13 @@ function measuresCte(plan: DatasetPlan): Sql {
     (measure, index) => sql`${measureSql(measure, plan, isUnique)} AS ${ident(`measure_${index}`)}`,
   )
   const keys = plan.keys.map((code) =>
-    dimensionOf(code).integer === true ? factKey(code) : sql`${codeSql(code, plan)} AS ${key(code)}`,
+    dimensionOf(code).integer === true ? integerKey(code, plan) : sql`${codeSql(code, plan)} AS ${key(code)}`,
   )
   if (plan.hasStateColumn) measures.push(sql`CAST(min(facts.uf) AS VARCHAR) AS ${GROUP_STATE}`)
-  const grouping = (codes: readonly DimensionCode[]): Sql =>
-    codes.length === 0 || isUnique
-      ? EMPTY
-      : sql`\n  GROUP BY ${join(
-          codes.map((code) => groupKey(code, plan)),
-          ', ',
-        )}`
+  const grouping = (codes: readonly DimensionCode[], ...more: readonly Sql[]): Sql => {
+    const groups = [...codes.map((code) => groupKey(code, plan)), ...more]
+    return groups.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(groups, ', ')}`
+  }
   if (plan.over === null)
     return sql`  SELECT ${join([...keys, ...measures], ', ')}
   FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
@@ -124,8 +122,8 @@ function measuresCte(plan: DatasetPlan): Sql {
   if (plan.hasStateColumn) outer.push(sql`min(${GROUP_STATE}) AS ${GROUP_STATE}`)
   return sql`  SELECT ${join([...plan.keys.map(key), ...outer], ', ')}
   FROM (
-    SELECT ${join([...keys, TEXT('facts.reference_period'), ...measures], ', ')}
-    FROM ${factsSource(plan)} AS facts${whereSql}${grouping([...plan.keys, 'reference_period'])}
+    SELECT ${join([...keys, monthColumn(plan), ...measures], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys, TEXT('facts.reference_period'))}
   )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
 }
 
@@ -161,6 +159,7 @@ function standardizedSql(plan: DatasetPlan): Sql {
     dataset: 'population_by_age',
     measures: [{ dataset: 'population_by_age', kind: 'sum', field: 'population' }],
     source: null,
+    time: null,
     keys: shared,
     filters: plan.filters.filter(({ dimension }) => hasResidents(dimension)),
   }
@@ -181,13 +180,13 @@ function countedByAge(plan: DatasetPlan): Sql {
     GROUP BY ${join([...plan.keys.map((code) => groupKey(code, plan)), TEXT('facts.age_group')], ', ')})`
 }
 
-const factKey = (code: DimensionCode): Sql => sql`facts.${key(code)}`
 /** The code to group by; null in months with a placeholder code. */
-const groupKey = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'>): Sql =>
-  nullIfFiller(code, factKey(code), plan, TEXT('facts.reference_period'))
+const groupKey = (code: DimensionCode, plan: KeyPlan): Sql =>
+  nullIfFiller(code, factKey(code, plan), plan, TEXT('facts.reference_period'))
 /** Casts a code to text, because tables in memory may hold an ENUM. */
-const codeSql = (code: DimensionCode, plan: Pick<DatasetPlan, 'fillers'> = { fillers: [] }): Sql =>
-  dimensionOf(code).integer === true ? factKey(code) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
+type KeyPlan = Pick<DatasetPlan, 'fillers' | 'time'>
+const codeSql = (code: DimensionCode, plan: KeyPlan = { fillers: [], time: null }): Sql =>
+  dimensionOf(code).integer === true ? factKey(code, plan) : sql`CAST(${groupKey(code, plan)} AS VARCHAR)`
 
 export function nullIfFiller(
   code: DimensionCode,
@@ -202,7 +201,7 @@ export function nullIfFiller(
 }
 
 const factsSource = (plan: DatasetPlan): Sql =>
-  withPlaces(readFacts(plan), derivedDimensions(plan.keys, plan.filters))
+  withWindows(withPlaces(readFacts(plan), derivedDimensions(plan.keys, plan.filters)), plan)
 
 function readFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
@@ -238,10 +237,11 @@ function populationSource({ years, measures }: DatasetPlan): Sql {
 }
 
 /** True when each group is one row, so nothing needs summing. */
-function hasUniqueKeys({ dataset, source, keys, periods, fillers }: DatasetPlan): boolean {
+function hasUniqueKeys(plan: DatasetPlan): boolean {
+  const { dataset, source, keys, fillers } = plan
   if (dataset === 'population')
     return keys.includes('municipality') || keys.includes('residence_municipality')
-  if (source === null || (periods.length > 1 && !keys.includes('reference_period'))) return false
+  if (source === null || !isOneMonthEach(plan)) return false
   if (fillers.length > 0) return false
   // A municipality lies in one state.
   return preAggregateOf(source).keys.every(
@@ -345,7 +345,7 @@ function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: Da
   const fixed = dimensionsOfOneValue(plan)
   if (fixed.some((code) => dimensionOf(code).column === name))
     return sql`CASE WHEN count(${field})${filter} > 0 THEN 1 ELSE 0 END`
-  const isOneMonth = plan.periods.length <= 1 || plan.over !== null || plan.keys.includes('reference_period')
+  const isOneMonth = plan.over !== null || isOneMonthEach(plan)
   return name === 'cnes_code' && isOneMonth && hasFacilityOnce({ dataset: plan.dataset, keys: fixed })
     ? sql`count(${field})${filter}`
     : sql`count(DISTINCT ${field})${filter}`

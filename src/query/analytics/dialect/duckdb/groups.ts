@@ -13,6 +13,7 @@ import {
   isPopulation,
   PLACE_DIMENSIONS,
 } from '../../../../model/dimensions.ts'
+import { finestTime, isTime } from '../../../../model/periods.ts'
 import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { WHOLE_STATES } from '../../coverage.ts'
@@ -30,13 +31,12 @@ import {
 import { overMonths } from '../differences.ts'
 import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { knownGroupSql } from './known.ts'
+import { pairRelation, periodRelation } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized } from './standardized.ts'
 
 const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
   isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
-
-const integerList = (values: readonly number[]): Sql => sql`[${join(values.map(whole), ', ')}]`
 
 /** Columns that the spine takes from its members, to avoid joining them again. `from` is the column in the members' relation. */
 export function carriedOf(
@@ -107,11 +107,13 @@ ${join(keys, '\n  UNION ALL\n')}
       (code) =>
         sql`CAST(NULL AS ${TEXT(dimensionOf(code).integer === true ? 'INTEGER' : 'VARCHAR')}) AS ${key(code)}`,
     )
+    const hasState = plan.datasets.some(({ hasStateColumn }) => hasStateColumn)
+    if (hasState) nulls.push(sql`CAST(NULL AS VARCHAR) AS ${GROUP_STATE}`)
     return sql`  SELECT ${join(nulls, ', ')} WHERE false`
   }
   const periods = periodsOf(plan)
   if (!groups.some((code) => PLACE_DIMENSIONS.has(code)))
-    return sql`  SELECT reference_period FROM ${periods ?? EMPTY}`
+    return sql`  SELECT ${keyList(groups)} FROM ${periods ?? EMPTY}`
   const crossJoin = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const placeCondition = (filter: QueryFilter): Sql =>
     filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
@@ -178,13 +180,9 @@ function existsSql(plan: AggregatePlan): Sql {
   return sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...facilityConditions, ...flowConditions], ' OR ')})`
 }
 
-/** @returns the months that are groups; null when months are not grouped */
-function periodsOf({ query: { group_by }, spinePeriods }: AggregatePlan): Sql | null {
-  if (!group_by.includes('reference_period')) return null
-  // Without any collected month there are no groups.
-  return spinePeriods.length === 0
-    ? TEXT('(SELECT CAST(0 AS INTEGER) AS reference_period WHERE false)')
-    : sql`(SELECT CAST(unnest(${integerList(spinePeriods)}) AS INTEGER) AS reference_period)`
+/** @returns the periods that are groups; null when no period is grouped */
+function periodsOf({ query: { group_by }, codes }: AggregatePlan): Sql | null {
+  return finestTime(group_by) === null ? null : periodRelation(group_by, codes)
 }
 
 /** Places of residence, with or without facts. Facts add the group of residents without a known place. */
@@ -202,33 +200,37 @@ function residenceKeys(plan: AggregatePlan): Sql {
 function baseKeys({ base, query: { group_by } }: AggregatePlan): Sql[] {
   if (base === null) return []
   const keyColumns = group_by.map((code) =>
-    code === 'reference_period' ? TEXT('months.reference_period') : sql`facts.${key(code)}`,
+    isTime(code) ? sql`months.${key(code)}` : sql`facts.${key(code)}`,
   )
-  const months = group_by.includes('reference_period')
-    ? sql` JOIN ${monthsOf(base)} AS months ON months.base = facts.reference_period`
-    : EMPTY
+  const finest = finestTime(group_by)
+  const months =
+    finest === null
+      ? EMPTY
+      : sql` JOIN ${pairRelation(group_by, base.months)} AS months ON months.${baseKey(finest)} = facts.${key(finest)}`
   return factsWithRows(base.plan).map(({ name, hasStateColumn }) => {
     const columns = hasStateColumn ? [...keyColumns, sql`facts.${GROUP_STATE}`] : keyColumns
     return sql`  SELECT ${join(columns, ', ')} FROM ${relation(base.plan, name)} AS facts${months}`
   })
 }
 
-const monthsOf = ({ months }: BasePlan): Sql =>
-  sql`(SELECT CAST(unnest(${integerList(months.map(({ period }) => period))}) AS INTEGER) AS reference_period, CAST(unnest(${integerList(months.map(({ base }) => base))}) AS INTEGER) AS base)`
+const baseKey = (code: DimensionCode): Sql => ident(`base_${dimensionOf(code).column}`)
 
-/** The same groups in their comparison months. compared_period is the month of the row. */
+/** The same groups in the periods compared with. compared_period is the period of the row. */
 export function baseSpineCte(plan: AggregatePlan, base: BasePlan): Sql {
   const groups = plan.query.group_by
   if (groups.length === 0) return TEXT('  SELECT 1 AS whole_scope')
-  const isByMonth = groups.includes('reference_period')
+  const finest = finestTime(groups)
   const columns = groups.map((code) =>
-    code === 'reference_period'
-      ? TEXT('months.base AS reference_period, months.reference_period AS compared_period')
+    isTime(code)
+      ? sql`months.${baseKey(code)} AS ${key(code)}${code === finest ? sql`, months.${key(code)} AS compared_period` : EMPTY}`
       : sql`groups.${key(code)}`,
   )
   if (plan.spine === 'facts' && base.plan.datasets.some(({ hasStateColumn }) => hasStateColumn))
     columns.push(sql`groups.${GROUP_STATE}`)
-  const months = isByMonth ? sql` JOIN ${monthsOf(base)} AS months USING (reference_period)` : EMPTY
+  const months =
+    finest === null
+      ? EMPTY
+      : sql` JOIN ${pairRelation(groups, base.months)} AS months ON months.${key(finest)} = groups.${key(finest)}`
   return sql`  SELECT ${join(columns, ', ')}
   FROM ${relation(plan, onlyFacts(plan) ?? 'spine')} AS groups${months}`
 }
@@ -281,7 +283,22 @@ const datasetAt = (plan: AggregatePlan, { plan: index }: MeasurePosition): Datas
   return found
 }
 
-const monthsDividedBy = (plan: DatasetPlan): number => (plan.over === 'avg' ? plan.periods.length : 1)
+/** Largest number of months that a value is an average of. */
+const monthsDividedBy = ({ over, time, periods }: DatasetPlan): number =>
+  over !== 'avg' ? 1 : time === null ? periods.length : Math.max(...time.cells.map(({ count }) => count))
+
+/** Number of months that a value is an average of, which may differ between the periods of a group; null when it is 1. */
+function monthsSql(plan: DatasetPlan): Sql | null {
+  const most = monthsDividedBy(plan)
+  const cells = plan.time?.cells ?? []
+  const finest = plan.time?.dimension ?? null
+  if (plan.over !== 'avg' || finest === null || cells.every(({ count }) => count === most))
+    return most === 1 ? null : whole(most)
+  return sql`CASE spine.${key(finest)} ${join(
+    cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(count)}`),
+    ' ',
+  )} END`
+}
 
 function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
   const dataset = datasetAt(plan, position)
@@ -295,28 +312,31 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
   const value = measureValue(plan, metric.numerator)
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
-  const factor =
-    metric.denominator === null ? 1 : metric.scale * monthsDividedBy(datasetAt(plan, metric.denominator))
-  const scaled = factor === 1 ? difference : sql`${difference} * ${whole(factor)}`
+  const { denominator, scale } = metric
+  const months = denominator === null ? null : monthsSql(datasetAt(plan, denominator))
+  const scaledBy = denominator === null || scale === 1 ? difference : sql`${difference} * ${whole(scale)}`
+  const scaled = months === null ? scaledBy : sql`${scaledBy} * ${months}`
   const knownGroup = knownGroupSql(metric, plan)
   return knownGroup === null ? scaled : sql`CASE WHEN ${knownGroup} THEN ${scaled} END`
 }
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
-  const months = monthsDividedBy(datasetAt(plan, metric.numerator)) * metric.unit
-  if (metric.denominator === null) return TEXT(`CAST(${months} AS HUGEINT)`)
+  const months = monthsSql(datasetAt(plan, metric.numerator))
+  const unit = months === null ? whole(metric.unit) : sql`${months} * ${whole(metric.unit)}`
+  if (metric.denominator === null) return sql`CAST(${unit} AS HUGEINT)`
   const value =
     metric.denominators === null
       ? measureValue(plan, metric.denominator)
       : denominatorByMonth(metric.denominators, plan)
-  return months === 1 ? value : sql`${value} * ${whole(months)}`
+  return months === null && metric.unit === 1 ? value : sql`${value} * ${unit}`
 }
 
 function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {
+  const finest = finestTime(plan.query.group_by) ?? 'reference_period'
   const cases = denominators.flatMap(({ period, position }) =>
     position === null
       ? []
-      : [sql`WHEN spine."reference_period" = ${whole(period)} THEN ${measureValue(plan, position)}`],
+      : [sql`WHEN spine.${key(finest)} = ${whole(period)} THEN ${measureValue(plan, position)}`],
   )
   return cases.length === 0 ? TEXT('CAST(NULL AS HUGEINT)') : sql`CASE ${join(cases, ' ')} END`
 }

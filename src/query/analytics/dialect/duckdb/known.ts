@@ -3,6 +3,7 @@
  * codes. query/analytics/coverage.ts decides which those are.
  */
 import { type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
+import { finestTime } from '../../../../model/periods.ts'
 import { codelessOf } from '../../../../model/required-tables.ts'
 import { NO_FACILITY } from '../../../../model/sih/code-lists.ts'
 import { REGIONS, STATES, type State } from '../../../../model/territory/states.ts'
@@ -40,7 +41,7 @@ function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null
   if (knownGroups === 'all') return null
   if (knownGroups === 'none') return TEXT('false')
   if ('periods' in knownGroups)
-    return sql`spine."reference_period" IN (${join(knownGroups.periods.map(whole), ', ')})`
+    return sql`${periodOfGroup(plan)} IN (${join(knownGroups.periods.map(whole), ', ')})`
   const coveredPlace = findCoveredPlace(plan)
   const codesOf = (states: readonly string[]): string[] =>
     coveredPlace.collected(STATES.filter(({ uf }) => states.includes(uf)))
@@ -53,8 +54,11 @@ function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null
   const pairs = knownGroups.cells.flatMap(({ period, states }) =>
     codesOf(states).map((code) => `${period} ${code}`),
   )
-  return sql`CAST(spine."reference_period" AS VARCHAR) || ' ' || ${coveredPlace.code} IN (SELECT unnest(${pairs}))`
+  return sql`CAST(${periodOfGroup(plan)} AS VARCHAR) || ' ' || ${coveredPlace.code} IN (SELECT unnest(${pairs}))`
 }
+
+const periodOfGroup = ({ query: { group_by } }: AggregatePlan): Sql =>
+  sql`spine.${key(finestTime(group_by) ?? 'reference_period')}`
 
 const HEALTH_REGIONS: ReadonlySet<string> = new Set(['municipality', 'residence_municipality'])
 /** Replaces the state of groups outside any health region. No state has this code. */

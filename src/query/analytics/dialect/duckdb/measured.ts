@@ -5,6 +5,7 @@
 import { isPopulation } from '../../../../model/dimensions.ts'
 import { type LimitLevel, type Limits, limitsOf } from '../../../../model/limits.ts'
 import { factDatasetsOf } from '../../../../model/metrics.ts'
+import { finestTime, isTime } from '../../../../model/periods.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { type ValueKind, valueCode, valueKindsOf } from '../../options.ts'
 import type { AggregatePlan, MetricPlan } from '../../plan.ts'
@@ -73,11 +74,13 @@ export function measuredCte(plan: AggregatePlan): Sql {
   const leftJoin = (name: string, from: Sql, conditions: readonly Sql[]): Sql =>
     sql`\n  LEFT JOIN ${from} AS ${ident(name)} ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
   if (base !== null) {
-    const conditions = groups.map((code) =>
-      code === 'reference_period'
-        ? TEXT('based.compared_period = joined.reference_period')
-        : sql`based.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`,
-    )
+    const finest = finestTime(groups)
+    const conditions = [
+      ...(finest === null ? [] : [sql`based.compared_period = joined.${key(finest)}`]),
+      ...groups
+        .filter((code) => !isTime(code))
+        .map((code) => sql`based.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`),
+    ]
     joins.push(leftJoin('based', relation(base.plan, 'joined'), conditions))
     plan.metrics.forEach(({ code }, index) => {
       // The population has no months, so its earlier value is unknown.

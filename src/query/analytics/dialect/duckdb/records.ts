@@ -14,6 +14,7 @@ import {
   RESIDENCE_DIMENSIONS,
 } from '../../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../../model/metrics.ts'
+import { isTime } from '../../../../model/periods.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../../sql.ts'
 import { countField } from '../../../provenance/published-rows.ts'
 import type { DatasetPlan } from '../../plan.ts'
@@ -29,6 +30,7 @@ import {
   nullIfFiller,
 } from './facts.ts'
 import type { GroupKey } from './page.ts'
+import { periodSql, withWindows } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
@@ -40,7 +42,10 @@ const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', 
 const rowsSql = (plan: DatasetPlan): Sql => {
   const derived = derivedDimensions(plan.keys, plan.filters)
   return isPeriodic(plan)
-    ? withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived)
+    ? withWindows(
+        withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived),
+        plan,
+      )
     : withPlaces(
         sql`(SELECT *${residenceColumns(plan)}, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${yearClause(plan)})`,
         derived,
@@ -75,7 +80,9 @@ const scopeSql = (plan: DatasetPlan, extraConditions: readonly Sql[] = []): Sql 
 }
 
 const groupColumn = (code: DimensionCode, plan: DatasetPlan): Sql =>
-  nullIfFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
+  isTime(code)
+    ? periodSql(code, TEXT(plan.time?.isWindow === true ? 'window_period' : 'reference_period'))
+    : nullIfFiller(code, filterColumn(code, plan.dataset), plan, TEXT('reference_period'))
 
 function measureCondition(plan: DatasetPlan, { where = [], standardizedBy }: Measure): Sql {
   const conditions = where.map((condition) => recordCondition(condition, plan))

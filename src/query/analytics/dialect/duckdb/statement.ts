@@ -6,6 +6,7 @@
  * group of the page, in order, each with totals over all groups. An empty page is one row whose in_page is null.
  */
 import { type DimensionCode, isPopulation } from '../../../../model/dimensions.ts'
+import { finestTime } from '../../../../model/periods.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import type { AggregatePlan, MeasurePosition } from '../../plan.ts'
 import { totalLabel } from '../../query-plan.ts'
@@ -105,7 +106,7 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
           printCte(
             base.plan,
             'joined',
-            joinedCte(base.plan, plan.query.group_by.includes('reference_period') ? ['compared_period'] : []),
+            joinedCte(base.plan, finestTime(plan.query.group_by) === null ? [] : ['compared_period']),
           ),
         ]),
   ]
@@ -183,7 +184,10 @@ export function printRowCount(plan: AggregatePlan): Sql {
 SELECT count(*) AS total_rows FROM spine`
 }
 
-const shownCode = (code: DimensionCode): Sql =>
-  code === 'reference_period'
-    ? TEXT("strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m')")
-    : sql`CAST(${key(code)} AS VARCHAR)`
+const shownCode = (code: DimensionCode): Sql => {
+  if (code === 'reference_period')
+    return TEXT("strftime(strptime(CAST(reference_period AS VARCHAR), '%Y%m'), '%Y-%m')")
+  if (code === 'reference_quarter') return sql`format('{}-Q{}', ${key(code)} // 10, ${key(code)} % 10)`
+  if (code === 'reference_quadrimester') return sql`format('{}-C{}', ${key(code)} // 10, ${key(code)} % 10)`
+  return sql`CAST(${key(code)} AS VARCHAR)`
+}

@@ -1,0 +1,114 @@
+/**
+ * Collects the sub-queries of a plan: measures of one dataset over the same months share one. Pure. plan.ts decides which measures and
+ * months a metric reads.
+ */
+import {
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  isPlace,
+  isPopulation,
+} from '../../../model/dimensions.ts'
+import { isFlowMeasure, type Measure } from '../../../model/metrics.ts'
+import { finestTime, isTime } from '../../../model/periods.ts'
+import type { ReleaseView } from '../../../release/view.ts'
+import { fillersOf } from '../coverage.ts'
+import type { PeriodCell } from '../period-cells.ts'
+import type { DatasetPlan, MeasurePosition } from '../plan.ts'
+import type { AnalyticsQuery, QueryFilter } from '../request.ts'
+import { populationYears } from '../resident-relations.ts'
+
+const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
+
+export interface Collector {
+  /** @param periods months to read for the metric @param cells periods of several months; null when a group has one month */
+  add(measure: Measure, periods: readonly number[], cells: readonly PeriodCell[] | null): MeasurePosition
+  plans(): readonly Omit<DatasetPlan, 'hasStateColumn'>[]
+}
+
+/** Population by age fits every place, including places of residence. Other dimensions must be columns of the dataset. */
+const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
+  dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
+
+/** Collects the sub-queries. Measures of one dataset over the same months share one. */
+export function collectDatasets(
+  query: AnalyticsQuery,
+  placeFilters: readonly QueryFilter[],
+  view: ReleaseView,
+): Collector {
+  const timeOf = (cells: readonly PeriodCell[] | null, periods: readonly number[]): DatasetPlan['time'] =>
+    cells === null
+      ? null
+      : {
+          dimension: finest,
+          isWindow: query.window !== null,
+          cells: cells.map(({ code, read }) => ({
+            code,
+            months: read.filter((month) => periods.includes(month)),
+            count: read.length,
+          })),
+        }
+  const plans: (Omit<DatasetPlan, 'measures' | 'hasStateColumn'> & { readonly measures: Measure[] })[] = []
+  const finest = finestTime(query.group_by)
+  // Flows are summed over months, whatever over_period says.
+  const combinePeriods = (
+    periods: readonly number[],
+    isFlow: boolean,
+    cells: readonly PeriodCell[] | null,
+  ): 'avg' | 'max' | null => {
+    const hasSeveral =
+      cells === null ? finest === null && periods.length > 1 : cells.some(({ read }) => read.length > 1)
+    return isFlow || !hasSeveral ? null : overPeriod
+  }
+  const overPeriod = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
+  const addPlan = (
+    { dataset, standardizedBy }: Measure,
+    periods: readonly number[],
+    isFlow: boolean,
+    cells: readonly PeriodCell[] | null,
+  ): number => {
+    const carriesDimension = (code: DimensionCode): boolean =>
+      dataset === 'population' ? isPlace(code) : carries(dataset, code)
+    const number = plans.filter((other) => other.dataset === dataset).length + 1
+    return (
+      plans.push({
+        name: number === 1 ? dataset : `${dataset}_${number}`,
+        dataset,
+        measures: [],
+        keys: query.group_by.filter(carriesDimension),
+        filters: (dataset === 'population' ? placeFilters : query.filters).filter(
+          ({ dimension }) => !isTime(dimension) && (!isPopulation(dataset) || carriesDimension(dimension)),
+        ),
+        periods,
+        fillers: fillersOf(dataset, query.group_by.filter(carriesDimension), periods, view),
+        time: timeOf(cells, periods),
+        over: combinePeriods(periods, isFlow, cells),
+        source: null,
+        addedUpFrom: null,
+        years: isPopulation(dataset) || standardizedBy !== undefined ? populationYears(view) : null,
+      }) - 1
+    )
+  }
+  return {
+    add(measure, periods, metricCells) {
+      const { dataset } = measure
+      const planPeriods = isPopulation(dataset) ? [] : periods
+      const cells = isPopulation(dataset) ? null : metricCells
+      const time = JSON.stringify(timeOf(cells, planPeriods))
+      const isFlow = isFlowMeasure(measure)
+      const found = plans.findIndex(
+        (other) =>
+          other.dataset === dataset &&
+          other.periods.join() === planPeriods.join() &&
+          other.over === combinePeriods(planPeriods, isFlow, cells) &&
+          JSON.stringify(other.time) === time &&
+          other.measures[0]?.standardizedBy === measure.standardizedBy,
+      )
+      const plan = found < 0 ? addPlan(measure, planPeriods, isFlow, cells) : found
+      const measures = plans[plan]?.measures ?? []
+      const position = measures.findIndex((other) => sameMeasure(other, measure))
+      return { plan, measure: position < 0 ? measures.push(measure) - 1 : position }
+    },
+    plans: () => plans,
+  }
+}
