@@ -1,5 +1,6 @@
 /** Public keys that verify signatures: the operator's key and the keys that the operator trusts. */
 import type { Verifier } from '../trust/note.ts'
+import { KeysError } from './keys-error.ts'
 import { loadNoteSigner } from './signing.ts'
 
 export interface TrustSettings {
@@ -19,7 +20,15 @@ export interface Trust {
 }
 
 export function createTrust({ releasesDir, signingKeyFile, signingName, trustedKeys }: TrustSettings): Trust {
-  const operatorKey = (): Verifier | null => loadNoteSigner(signingKeyFile, signingName)?.verifier ?? null
+  const operatorKey = (): Verifier | null => {
+    try {
+      return loadNoteSigner(signingKeyFile, signingName)?.verifier ?? null
+    } catch (error) {
+      // A damaged key verifies nothing. Commands that sign report it.
+      if (error instanceof KeysError) return null
+      throw error
+    }
+  }
   return {
     releasesDir,
     operatorKey,

@@ -140,6 +140,7 @@ export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWat
     return looking
   }
   const report = (error: unknown): void => {
+    checkedState = ''
     const reason = error instanceof Error ? error.message : String(error)
     if (problems.some((problem) => problem.reason === reason)) return
     problems = [{ file: 'log', reason }]

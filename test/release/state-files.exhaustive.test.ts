@@ -224,6 +224,13 @@ function isHonest(text: string, expected: string): boolean {
   )
 }
 
+/** A server that refuses releases lists the others. */
+function isPartOfList(text: string, right: string): boolean {
+  const itemsOf = (list: string): string[] =>
+    (JSON.parse(list.replaceAll(',,', ',')) as { data: unknown[] }).data.map((item) => JSON.stringify(item))
+  return itemsOf(text).every((item) => itemsOf(right).includes(item))
+}
+
 const expected = new Map<string, string>()
 const tally = { answers: 0, refusals: 0, starts: 0, invisible: 0, slowestMs: 0 }
 const damagedKinds: Record<string, number> = {}
@@ -235,7 +242,13 @@ async function askAll(opened: Opened, what: string, file: string): Promise<void>
     const { status, text } = await ask(opened, path)
     const right = expected.get(path) ?? ''
     const isRelease = /^\/v1\/releases\/[^/]+$/.test(path)
-    if (status === 200 && (text === right || (isRelease && isHonest(text, right)))) tally.answers += 1
+    if (
+      status === 200 &&
+      (text === right ||
+        (path === '/v1/releases' && isPartOfList(text, right)) ||
+        (isRelease && isHonest(text, right)))
+    )
+      tally.answers += 1
     else if (
       status === 503 ||
       status === 401 ||
