@@ -29,7 +29,9 @@ const LINK_MAX = 12_000
 
 const QUESTION: Readonly<Record<string, Property>> = {
   metrics: strings('1 to 20 codes of metrics, as catalog lists them, e.g. ["bed_capacity_existing"].'),
-  group_by: strings('Up to 6 codes of dimensions, e.g. ["state"]; none gives one total.'),
+  group_by: strings(
+    'Up to 6 codes of dimensions, e.g. ["state"] or ["reference_year"]; none gives one total.',
+  ),
   filters: {
     type: 'array',
     description:
@@ -50,12 +52,21 @@ const QUESTION: Readonly<Record<string, Property>> = {
     },
   },
   over_period: {
-    ...text('A stock over several months: last, first, avg or max.'),
+    ...text('A stock over several months, or over a year, quarter or quadrimester: last, first, avg or max.'),
     enum: ['last', 'first', 'avg', 'max'],
   },
   population_basis: {
     ...text('What rates are divided by; the census by default.'),
     enum: ['census', 'estimate', 'estimate_of_period'],
+  },
+  window: {
+    type: 'object',
+    description:
+      '{"months": 12} or {"since": "year_start"}, with reference_period grouped: each row covers the months up to it.',
+  },
+  incomplete: {
+    ...text('A period of which a month was not collected is null; allow: the value of its collected months.'),
+    enum: ['allow'],
   },
   expected_release_id: releaseId('Answer from this analytics release, not from the one in service.'),
 }
@@ -74,7 +85,7 @@ const OPTIONS: Readonly<Record<string, Property>> = {
   change: {
     type: 'object',
     properties: { to: { type: 'string' } },
-    description: '{"to": "previous" | "-12" | "YYYY-MM"}: adds base, change and change in percent.',
+    description: '{"to": "previous" | "-12" | "-1y" | "YYYY-MM"}: adds base, change and change in percent.',
   },
   share_of: strings('A level of totals whose values are 100 percent; [] is the grand total.'),
   limits: {
