@@ -268,17 +268,20 @@ function noteGaps(missing: Missing, to: string, periods: readonly number[], view
   if (tableOfNeed(need) !== need)
     return describeMissing([missing]).map((note) => ({ ...note, of_base: true }))
   const isAll = states.length === ALL_STATES.size || states.join() === onlyState(view, tablesOfNeeds([need]))
-  return missing.periods.map(
-    (base): Note => ({
-      code: 'change_not_collected',
-      dataset: need,
-      base_period: formatPeriod(base),
-      periods: periods
-        .filter((period) => basePeriod(to, 'reference_period', period) === base)
-        .map(formatPeriod),
-      states: isAll ? [] : states,
-    }),
-  )
+  return missing.periods.flatMap((base): Note[] => {
+    const compared = periods.filter((period) => basePeriod(to, 'reference_period', period) === base)
+    // The months of the rows themselves may be missing, too; no row is compared with those.
+    if (compared.length === 0) return []
+    return [
+      {
+        code: 'change_not_collected',
+        dataset: need,
+        base_period: formatPeriod(base),
+        periods: compared.map(formatPeriod),
+        states: isAll ? [] : states,
+      },
+    ]
+  })
 }
 
 /** @throws AppError 'semi_additive' when the level drops months of stocks */
