@@ -21,12 +21,8 @@ import {
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { replaceFile, syncPath } from '../files.ts'
-import {
-  ACQUISITION_FILE,
-  type AcquiredFile,
-  readAcquisitionFile,
-  VERSIONS_FOLDER,
-} from '../import/acquisition.ts'
+import { readAcquisitionFile, VERSIONS_FOLDER } from '../import/acquisition.ts'
+import { ACQUISITION_FILE, type AcquiredFile } from '../release/acquisition.ts'
 import { digestFile } from '../release/digest.ts'
 
 /** Files that the operator fetched by hand. `update` imports them with the others. */

@@ -3,21 +3,11 @@
  * size, the publisher's time and its SHA-256. No digest of a release includes these facts.
  */
 import { readFileSync, statSync } from 'node:fs'
+import { type AcquiredFile, toFacts } from '../release/acquisition.ts'
 import { TEXT_BYTES_MAX } from './readers/unpack-limits.ts'
 
-export const ACQUISITION_FILE = 'acquisition.json'
 /** Folder of older versions of files that changed at the publisher. It is not imported. */
 export const VERSIONS_FOLDER = '.versions'
-
-export interface AcquiredFile {
-  readonly publisher: string | null
-  readonly url: string | null
-  readonly retrieved_at: string | null
-  readonly bytes: number | null
-  /** Time of the file as the publisher's server gives it, without a zone. */
-  readonly server_time: string | null
-  readonly sha256: string | null
-}
 
 /** @returns facts by file name; none if the file is missing or not readable, because facts are never needed for an import */
 export function readAcquisitionFile(path: string): Readonly<Record<string, AcquiredFile>> {
@@ -34,17 +24,5 @@ export function readAcquisitionFile(path: string): Readonly<Record<string, Acqui
     )
   } catch {
     return {}
-  }
-}
-
-export function toFacts(facts: Readonly<Record<string, unknown>>): AcquiredFile {
-  const text = (value: unknown): string | null => (typeof value === 'string' ? value : null)
-  return {
-    publisher: text(facts.publisher),
-    url: text(facts.url),
-    retrieved_at: text(facts.retrieved_at),
-    bytes: typeof facts.bytes === 'number' ? facts.bytes : null,
-    server_time: text(facts.server_time),
-    sha256: text(facts.sha256),
   }
 }

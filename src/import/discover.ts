@@ -7,14 +7,9 @@ import { mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises
 import { basename, dirname, join } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
 import { STATES } from '../model/territory/states.ts'
+import { ACQUISITION_FILE, type AcquiredFile, type Acquisition, toFacts } from '../release/acquisition.ts'
 import { digestFile } from '../release/digest.ts'
-import {
-  ACQUISITION_FILE,
-  type AcquiredFile,
-  readAcquisitionFile,
-  toFacts,
-  VERSIONS_FOLDER,
-} from './acquisition.ts'
+import { readAcquisitionFile, VERSIONS_FOLDER } from './acquisition.ts'
 import { ImportError } from './import-error.ts'
 import { readDbfColumns } from './readers/dbf.ts'
 import { parseJson } from './readers/json.ts'
@@ -39,11 +34,6 @@ export interface FoundFile {
   readonly shown: string
 }
 
-/** Place and time at which a file was fetched, from acquisition.json or from the operator's notes. No digest includes them. */
-export interface Acquisition extends AcquiredFile {
-  readonly file: string
-}
-
 export interface Recogniser {
   /** Tells whether a file belongs to the area. @param readHead reads the first bytes, for ambiguous names */
   recognises(name: string, readHead: () => Promise<Buffer>): boolean | Promise<boolean>
@@ -60,6 +50,7 @@ export interface Discovery<Area> {
   readonly files: ReadonlyMap<Area, readonly FoundFile[]>
   readonly unknown: readonly string[]
   readonly named: readonly FoundFile[]
+  /** Facts from acquisition.json or from the operator's notes. No digest includes them. */
   readonly acquisitions: readonly Acquisition[]
   readonly synthetic: boolean
 }

@@ -1116,6 +1116,22 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description A published file as it was fetched. What is not recorded is null. */
+        Acquisition: {
+            /** @description Name of the published file. */
+            file: string;
+            /** @description Who published it. */
+            publisher: string | null;
+            /** @description Address it was fetched from. */
+            url: string | null;
+            /** @description When it was fetched. */
+            retrieved_at: string | null;
+            /** @description Size in bytes. */
+            bytes: number | null;
+            /** @description Time of the file as the publisher's server gives it, without a zone. */
+            server_time: string | null;
+            sha256: string | null;
+        };
         /** @description An address as published. */
         Address: {
             street: string | null;
@@ -3234,6 +3250,8 @@ export interface components {
             /** @description Who imported the snapshots of the release again and got the same release, or the same content. */
             attestations: components["schemas"]["ReleaseAttestation"][];
             log: components["schemas"]["LogPlace"] | null;
+            /** @description Where and when the published files were fetched, as their operator recorded it; no digest covers it. Empty without a record. */
+            acquisitions: components["schemas"]["Acquisition"][];
         };
         ReleaseDetailResponse: {
             data: components["schemas"]["ReleaseManifest"];

@@ -1,84 +1,22 @@
 /** Pages of releases for operators and auditors: the list, and coverage, checks, rejected rows and source files of one release. */
 
 import type { ComponentChildren } from 'preact'
-import type { Answer, ReleaseInfo } from '../api.ts'
 import { datasetName } from '../catalog-texts.ts'
 import { formatBytes, formatMonth, formatNumber } from '../numbers.ts'
-import type { LoadContext, PageModule } from '../page.ts'
+import type { PageModule } from '../page.ts'
 import { type DataHead, type DataRow, DataTable } from '../parts/data-table.tsx'
 import { shortId } from '../parts/question-form.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { Download, useSite } from '../parts/site.tsx'
 import { ATTRIBUTES } from '../record-texts.ts'
-
-interface Manifest {
-  readonly release_id: string
-  readonly area: string
-  readonly month: number
-  readonly synthetic: boolean
-  readonly importer_version: string
-  readonly duckdb_version: string
-  readonly catalog_version: string
-  readonly coverage?: Readonly<
-    Record<
-      string,
-      Readonly<Record<string, { readonly family: string; readonly states: 'all' | readonly string[] }>>
-    >
-  >
-  readonly counts?: Readonly<Record<string, number>>
-  readonly set_aside?: readonly { readonly file: string; readonly reason: string; readonly rows: number }[]
-  readonly checks?: readonly { readonly name: string; readonly violations: number }[]
-  readonly snapshots?: readonly {
-    readonly publisher: string
-    readonly file: string
-    readonly bytes: number
-    readonly sha256: string
-    readonly rows?: number
-    readonly archive?: { readonly file: string; readonly sha256: string }
-  }[]
-  readonly components: Readonly<Record<string, string>>
-  readonly files: readonly { readonly path: string; readonly rows: number }[]
-}
-
-interface ReleasesData {
-  readonly releases: readonly ReleaseInfo[]
-  readonly manifest: Manifest | null
-}
-
-async function load(
-  { api }: LoadContext,
-  { id = '' }: Readonly<Record<string, string>>,
-): Promise<ReleasesData> {
-  const list = await api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases')
-  // By default, show the registry release in service, which everything else is counted from.
-  const shown = id || list.data.find(({ area, promoted }) => area === 'cnes' && promoted)?.release_id
-  const response = shown === undefined ? null : await api.get<Answer<Manifest>>(`/v1/releases/${shown}`)
-  return { releases: list.data, manifest: response === null ? null : keepShown(response.data) }
-}
-
-/** Keeps the parts that the page shows. Names and types of all columns would make the page many times larger. */
-const keepShown = ({ release_id, area, month, synthetic, ...rest }: Manifest): Manifest => ({
-  release_id,
-  area,
-  month,
-  synthetic,
-  importer_version: rest.importer_version,
-  duckdb_version: rest.duckdb_version,
-  catalog_version: rest.catalog_version,
-  components: rest.components,
-  ...(rest.coverage === undefined ? {} : { coverage: rest.coverage }),
-  ...(rest.set_aside === undefined ? {} : { set_aside: rest.set_aside }),
-  ...(rest.checks === undefined ? {} : { checks: rest.checks }),
-  ...(rest.snapshots === undefined ? {} : { snapshots: rest.snapshots }),
-  files: rest.files.filter(({ path, rows }) => path.startsWith('set_aside/') && rows > 0),
-})
+import { type Acquisition, loadReleases, type Manifest, type ReleasesData } from './releases-load.ts'
 
 const STATES = 'AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO'.split(' ')
 const periodOf = (month: string): string => `${month.slice(0, 4)}-${month.slice(4)}`
 
 function View({ data }: { readonly data: ReleasesData }) {
   const { t, language, href } = useSite()
-  const { releases, manifest } = data
+  const { releases, manifest, acquisitions } = data
   return (
     <>
       <h1>{t.releases}</h1>
@@ -114,6 +52,7 @@ function View({ data }: { readonly data: ReleasesData }) {
       {manifest === null ? null : (
         <ManifestView
           manifest={manifest}
+          acquisitions={acquisitions}
           contentId={
             releases.find(({ release_id }) => release_id === manifest.release_id)?.content_id ?? null
           }
@@ -128,8 +67,12 @@ function monthsText(periods: readonly string[], language: 'pt' | 'en'): string {
   return shown.map((period) => formatMonth(period, language)).join(periods.length > 3 ? ' – ' : ', ') || '–'
 }
 
-function ManifestView(props: { readonly manifest: Manifest; readonly contentId: string | null }) {
-  const { manifest, contentId } = props
+function ManifestView(props: {
+  readonly manifest: Manifest
+  readonly acquisitions: readonly Acquisition[]
+  readonly contentId: string | null
+}) {
+  const { manifest, acquisitions, contentId } = props
   const { t, language, href } = useSite()
   const coverage = Object.entries(manifest.coverage ?? {})
   const show = (value: number): string => formatNumber(value, 0, language)
@@ -222,6 +165,22 @@ function ManifestView(props: { readonly manifest: Manifest; readonly contentId: 
           <code key="digest" class="wide">
             {sha256}
           </code>,
+        ])}
+      />
+      <Rows
+        title={t.acquisitions}
+        count={acquisitions.length}
+        heads={[
+          { text: t.publishedIn },
+          { text: t.fetchedFrom },
+          { text: t.fetchedAt },
+          { text: t.publisherTime },
+        ]}
+        rows={acquisitions.map(({ file, url, retrieved_at, server_time }) => [
+          <code key="file">{file}</code>,
+          url === null ? '–' : <code key="url">{url}</code>,
+          retrieved_at ?? '–',
+          server_time ?? '–',
         ])}
       />
     </>
@@ -377,7 +336,7 @@ export const RELEASES_PAGE: PageModule<ReleasesData> = {
     const found = /^\/explorer\/releases(?:\/([a-z0-9-]{20,150}))?\/?$/.exec(path)
     return found === null ? null : { id: found[1] ?? '' }
   },
-  load,
+  load: loadReleases,
   title: ({ manifest }, texts) => manifest?.release_id ?? texts.releases,
   isSynthetic: ({ releases }) => releases.some(({ synthetic, promoted }) => synthetic && promoted),
   View,

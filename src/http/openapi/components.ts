@@ -16,13 +16,13 @@ import {
 } from './json.ts'
 import { NOTE } from './notes.ts'
 
-const SHA256: Json = { type: 'string', pattern: '^[0-9a-f]{64}$' }
+export const SHA256: Json = { type: 'string', pattern: '^[0-9a-f]{64}$' }
 const PERIODS_TEXT: Json = {
   type: ['string', 'null'],
   description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
 }
 const NOTES = list(ref('Note'), 'What to know about the answer, such as what was not collected.')
-const ANSWER_META = {
+export const ANSWER_META = {
   version: text('Version of the program.'),
 }
 const RELEASE_META = {
@@ -43,7 +43,7 @@ const SOURCE_FILE = {
   archive: orNull(text('Archive the file came in.')),
   sha256: SHA256,
 }
-const CONTENT_ID = orNull(text('Digest of what the release says, whatever wrote its files.'))
+export const CONTENT_ID = orNull(text('Digest of what the release says, whatever wrote its files.'))
 const COMPARED_SIDE = object({
   release_id: text('Analytics release.'),
   content_id: CONTENT_ID,
@@ -59,12 +59,6 @@ const GEOMETRY: Json = {
     object({ type: { const: 'MultiPolygon' }, coordinates: POSITIONS(4) }),
   ],
 }
-
-const SIGNATURE_MEMBERS = {
-  name: text('Name of the key.'),
-  key_id: text('Eight hex digits of name and key.'),
-  trusted: flag('The key is known here and made the signature; of other keys it was not checked.'),
-} as const
 
 const OUTLINE_MEMBERS = {
   id: { type: ['string', 'integer'] },
@@ -100,36 +94,6 @@ export const SHARED: Readonly<Record<string, Json>> = {
   ProvenanceMeta: object(
     { ...RELEASE_META, content_id: CONTENT_ID },
     'What is said of an answer about the sources of a record.',
-  ),
-  ReleaseDetailMeta: object({
-    ...ANSWER_META,
-    content_id: CONTENT_ID,
-    signatures: list(ref('ReleaseSignature'), 'Who signed the release (manifest.sig).'),
-    attestations: list(
-      ref('ReleaseAttestation'),
-      'Who imported the snapshots of the release again and got the same release, or the same content.',
-    ),
-    log: orNull(ref('LogPlace')),
-  }),
-  ReleaseSignature: object(SIGNATURE_MEMBERS, 'A key that signed a release.'),
-  ReleaseAttestation: object({
-    ...SIGNATURE_MEMBERS,
-    time: text('When.'),
-    duckdb_version: text('DuckDB that made it again.'),
-    importer_version: text('Importer that made it again.'),
-    catalog_version: text('Catalog of that importer.'),
-    platform: text('System and processor.'),
-    'result?': oneOf(['same bytes', 'same content'], 'Whether release ids or content ids were equal.'),
-    'content_id?': text('Content id of the release that was made again.'),
-    note: text('The signed note.'),
-  }),
-  LogPlace: object(
-    {
-      origin: text('Name of the log.'),
-      index: integer('Number of the entry, from 0.'),
-      time: text('When the release was recorded.'),
-    },
-    'The entry of the log that names a release as made; log.tlog-proof is the proof.',
   ),
   OutlinesMeta: object({
     ...RELEASE_META,

@@ -9,6 +9,7 @@ import { BODY_EXAMPLES } from './examples.ts'
 import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './json.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
 import { recordRef, recordSchemas, scopedSchema } from './records.ts'
+import { RELEASE_DETAILS } from './releases.ts'
 
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
 
@@ -18,6 +19,7 @@ export function describeApi(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const schemas: Record<string, Json> = {
     ...SHARED,
+    ...RELEASE_DETAILS,
     ...COMPONENTS,
     ...ANSWER_SCHEMAS,
     ...DOCUMENTS,

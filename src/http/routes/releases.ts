@@ -9,6 +9,7 @@ import { AppError, both } from '../../errors.ts'
 import type { Key } from '../../keys/keys.ts'
 import type { Trust } from '../../keys/trust.ts'
 import { capabilitiesOfTable } from '../../model/table-capabilities.ts'
+import { readAcquisitions } from '../../release/acquisition.ts'
 import { contentIdOf } from '../../release/content.ts'
 import { dataPackage } from '../../release/data-package.ts'
 import { sha256Hex } from '../../release/digest.ts'
@@ -134,7 +135,10 @@ function rejectDamaged<Value>(read: () => Value): Value {
 }
 
 /** @returns what is outside the release's hash. It goes to `meta`, because `data` is exactly the hashed manifest. */
-function describeTrust(id: string, { releasesDir, verifiers }: Trust): Record<string, JsonValue> {
+async function describeTrust(
+  id: string,
+  { releasesDir, verifiers }: Trust,
+): Promise<Record<string, JsonValue>> {
   const keys = verifiers()
   return {
     signatures: rejectDamaged(() => readSignatures(releasesDir, id, keys)).map((signature) => ({
@@ -144,6 +148,7 @@ function describeTrust(id: string, { releasesDir, verifiers }: Trust): Record<st
       (attestation) => ({ ...attestation }) as Record<string, JsonValue>,
     ),
     log: readLogPlace(releasesDir, id),
+    acquisitions: (await readAcquisitions(releasesDir, id)).map((acquisition) => ({ ...acquisition })),
   }
 }
 
@@ -285,7 +290,7 @@ export const RELEASES: readonly Route[] = [
         data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue,
         meta: {
           content_id: await contentIdOf(trust.releasesDir, release.manifest),
-          ...describeTrust(release.manifest.release_id, trust),
+          ...(await describeTrust(release.manifest.release_id, trust)),
         },
         rows: 1,
       }
