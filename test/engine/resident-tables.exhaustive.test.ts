@@ -12,8 +12,9 @@ import { createResidentTables } from '../../src/engine/duckdb/resident-tables.ts
 import type { Engine } from '../../src/engine/types.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
-import { dimensionOf } from '../../src/model/dimensions.ts'
+import { type DimensionCode, dimensionOf } from '../../src/model/dimensions.ts'
 import type { MetricCode } from '../../src/model/metrics.ts'
+import { isTime } from '../../src/model/periods.ts'
 import { PRE_AGGREGATE_NAMES } from '../../src/model/pre-aggregates.ts'
 import { allowedDimensions } from '../../src/query/analytics/checks.ts'
 import { planAggregate } from '../../src/query/analytics/plan.ts'
@@ -50,11 +51,14 @@ t.teardown(async () => {
 const { draw, pick, shuffle } = createDraws(2026)
 const some = <Item>(items: readonly Item[], count: number): Item[] => shuffle(items).slice(0, count)
 
+/** Coarser periods are no columns of tables; areas-oracle draws questions by them. */
+const drawnDimensions = (code: MetricCode): DimensionCode[] =>
+  allowedDimensions(code).filter((dimension) => dimension === 'reference_period' || !isTime(dimension))
 const MEMBERS = new Map<string, (string | number)[]>()
-for (const code of allowedDimensions('bed_capacity_existing').concat(
-  allowedDimensions('equipment_existing'),
-  allowedDimensions('service_offerings'),
-  allowedDimensions('population_by_age'),
+for (const code of drawnDimensions('bed_capacity_existing').concat(
+  drawnDimensions('equipment_existing'),
+  drawnDimensions('service_offerings'),
+  drawnDimensions('population_by_age'),
 )) {
   const dimension = dimensionOf(code)
   const dataset = dimension.datasets.find((name) => name !== 'facilities') ?? 'facilities'
@@ -87,7 +91,7 @@ interface Question {
 
 function drawQuestion(turn: number): Question {
   const first = REGISTRY_METRICS[turn % REGISTRY_METRICS.length] as MetricCode
-  const dimensions = allowedDimensions(first).filter((code) => code !== 'facility' || turn % 7 === 0)
+  const dimensions = drawnDimensions(first).filter((code) => code !== 'facility' || turn % 7 === 0)
   const group_by = some(dimensions, draw(4)).filter(
     (code) => code !== 'facility' || !first.includes('per_100k'),
   )
@@ -109,7 +113,7 @@ function drawQuestion(turn: number): Question {
   )
   const metrics = [...new Set([first, ...some(fitting, draw(6))])]
   const over_period =
-    group_by.includes('reference_period') || turn % 3 > 0 || allowedDimensions(first).length < 4
+    group_by.includes('reference_period') || turn % 3 > 0 || drawnDimensions(first).length < 4
       ? null
       : pick(['last', 'first', 'avg', 'max'])
   const order_by =
