@@ -278,6 +278,7 @@ function Coverage({ coverage }: { readonly coverage: CoverageList }) {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
+  amount_is_no_number: 'valor que não é número',
   deleted: 'linha que a fonte marcou como excluída',
   duplicate_identical: 'linha repetida, igual em tudo',
   duplicate_key: 'outra linha tem a mesma chave',
@@ -286,13 +287,28 @@ const REASONS: Readonly<Record<string, string>> = {
   mark_not_available: 'marca “não disponível”',
   mark_range: 'marca de faixa de valores',
   mark_suppressed: 'marca de valor omitido',
+  municipality_without_health_macroregion: 'município sem macrorregião de saúde',
+  municipality_without_health_region: 'município sem região de saúde',
+  no_bimester: 'sem bimestre',
   no_geometry: 'sem contorno',
+  no_municipality: 'sem município',
+  no_procedure: 'sem procedimento',
+  no_year: 'sem ano',
   not_a_municipality: 'não é um município',
   not_a_total: 'não é um total',
   other_variable: 'outra variável',
   sum_out_of_range: 'soma fora do que cabe',
+  unknown_column: 'coluna desconhecida',
   unknown_facility: 'estabelecimento que não está no cadastro',
+  unknown_government: 'governo desconhecido',
   unknown_municipality: 'município desconhecido',
+  unknown_stage: 'etapa da despesa desconhecida',
+  unreadable_missing_columns: 'linha com colunas de menos',
+  unreadable_number: 'número ilegível',
+  unreadable_row: 'linha ilegível',
+  unreadable_too_many_columns: 'linha com colunas de mais',
+  unreadable_unclosed_quote: 'aspas que não fecham',
+  unreadable_unquoted_value: 'texto depois das aspas',
 }
 /** @returns why rows were rejected; in Portuguese with the code of the reason */
 function reasonText(reason: string, language: 'pt' | 'en'): string {
