@@ -1331,8 +1331,8 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
-            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
-            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
+            limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
@@ -1420,8 +1420,8 @@ export interface components {
             }[];
             /** @description A level of totals: adds <metric>__share, in percent of it. */
             share_of?: components["schemas"]["DimensionCode"][] | null;
-            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
-            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
+            limits?: number | null;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1516,8 +1516,8 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
-            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
-            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
+            limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
@@ -1592,8 +1592,8 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
-            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog). */
-            limits?: (0.95 | 0.998) | null;
+            /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
+            limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */

@@ -124,11 +124,16 @@ export const optionFields = {
   share_of: level.nullish().describe('A level of totals: adds <metric>__share, in percent of it.'),
   rank: z.boolean().default(false).describe('Adds the rank of each row by the first field of order_by.'),
   limits: takes(
-    z.literal([...LIMIT_LEVELS]).nullish(),
+    // Code generators know no enumerations of fractions, so the document gives the bounds, and the description the levels.
+    documentedAs(z.literal([...LIMIT_LEVELS]), {
+      type: 'number',
+      minimum: LIMIT_LEVELS[0],
+      maximum: LIMIT_LEVELS[1],
+    }).nullish(),
     LIMIT_LEVELS.join(' ou '),
     LIMIT_LEVELS.join(' or '),
   ).describe(
-    'Adds <metric>__lower and <metric>__upper, confidence limits at this level; null for metrics without a method (see the catalog).',
+    'Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog).',
   ),
   percentile: z
     .boolean()
