@@ -83,7 +83,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'machine.ts',
   ],
   // Fetching checks containers with the readers of the import.
-  acquire: ['model', 'import', 'release/digest.ts', 'files.ts', 'settings.ts'],
+  acquire: ['model', 'import', 'release/acquisition.ts', 'release/digest.ts', 'files.ts', 'settings.ts'],
   keys: ['model', 'trust/note.ts', 'files.ts', 'errors.ts'],
   // Signatures and the log of releases: of what is in a release it knows the id alone.
   trust: ['release', 'files.ts'],

@@ -17,9 +17,9 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
     labels.push(String(member.name ?? member.code ?? 'Não informado'))
   })
   const metrics: Record<string, JsonValue> = {}
-  for (const { code, column } of shownValues(plan)) {
+  for (const { code, column, kind } of shownValues(plan)) {
     const value = row[column] ?? null
-    metrics[code] = value === null ? null : Number(value)
+    metrics[code] = value === null ? null : kind === 'significance' ? String(value) : Number(value)
   }
   const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
   return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }

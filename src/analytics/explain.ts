@@ -54,7 +54,12 @@ export async function explainQuery(
 
 /** Lists each dataset read once. Levels that are summed from others read nothing. */
 function listReads(plan: AggregatePlan, view: ReleaseView): DatasetRead[] {
-  const plans = [plan, ...plan.totals, ...(plan.shareBase === null ? [] : [plan.shareBase])]
+  const plans = [
+    plan,
+    ...plan.totals,
+    ...(plan.shareBase === null ? [] : [plan.shareBase]),
+    ...(plan.comparator === null ? [] : [plan.comparator.plan]),
+  ]
   const bases = plans.flatMap(({ base }) => (base === null ? [] : [base.plan]))
   const datasetsRead = new Map<string, DatasetPlan>()
   for (const dataset of [...plans, ...bases].flatMap(({ datasets }) => datasets)) {

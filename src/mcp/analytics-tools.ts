@@ -97,6 +97,11 @@ const OPTIONS: Readonly<Record<string, Property>> = {
     type: 'boolean',
     description: 'Adds <metric>__percentile, the place of each row among all rows, 0 to 100.',
   },
+  compare_to: {
+    type: 'object',
+    description:
+      '{"with": "country" | "region" | "state" | "health_macroregion" | "health_region", "level": 0.95}, with places grouped: adds the value of the larger place, the ratio to it, and whether the row is lower, similar or higher.',
+  },
   having: {
     type: 'array',
     items: { type: 'object' },

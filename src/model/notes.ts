@@ -301,6 +301,14 @@ const VALUES = {
     en: ({ metrics }, name) =>
       `${metrics.map(name).join(', ')}: no confidence limits, because they are no counts, rates or proportions of events.`,
   }),
+  comparator_not_collected: declare({
+    when: 'Rows are compared with larger places, of which some were not collected in full; their values are null.',
+    params: { comparator: ['country', 'region', 'state', 'health_macroregion', 'health_region'] },
+    pt: ({ comparator }) =>
+      `Comparação (${comparator}): lugares maiores que não foram coletados por completo ficam sem dado.`,
+    en: ({ comparator }) =>
+      `compare_to ${comparator}: larger places that were not collected in full are null.`,
+  }),
   repeated_events: declare({
     when: 'Limits were requested of admissions, which are not independent: one person may be admitted several times.',
     params: { metrics: 'codes' },

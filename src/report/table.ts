@@ -13,7 +13,7 @@ import { factDatasetsOf, type MetricCode, measuresOf, metricOf } from '../model/
 import { isTime } from '../model/periods.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
-import type { ValueKind } from '../query/analytics/options.ts'
+import type { ValueKind } from '../query/analytics/options/value-kinds.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import { totalLabel } from '../query/analytics/query-plan.ts'
 
@@ -60,6 +60,9 @@ const TEXTS = {
       lower: 'limite inferior',
       upper: 'limite superior',
       percentile: 'percentil',
+      comparator: 'lugar maior',
+      ratio: 'razão para o lugar maior',
+      significance: 'diferença do lugar maior',
     },
   },
   en: {
@@ -77,6 +80,9 @@ const TEXTS = {
       lower: 'lower limit',
       upper: 'upper limit',
       percentile: 'percentile',
+      comparator: 'larger place',
+      ratio: 'ratio to the larger place',
+      significance: 'difference from the larger place',
     },
   },
 } as const
@@ -113,11 +119,11 @@ function valueColumn(
   const shown = language === 'en' ? label_en : label
   return {
     name,
-    type: decimals > 0 ? 'decimal' : 'integer',
+    type: kind === 'significance' ? 'text' : decimals > 0 ? 'decimal' : 'integer',
     decimals,
     digested: true,
     label: kind === 'value' ? shown : `${shown}: ${TEXTS[language].parts[kind]}`,
-    unit: PERCENTS.has(kind) ? '%' : unit,
+    unit: PERCENTS.has(kind) ? '%' : kind === 'ratio' || kind === 'significance' ? '' : unit,
     formula: kind === 'value' ? description.en : partFormula(kind, code, plan),
     source: [...new Set(sources)].join(', '),
   }
@@ -141,6 +147,12 @@ function partFormula(
       const limits = limitsOf(code)
       return limits.method === 'none' ? 'null' : `${LIMIT_METHODS[limits.method].en}, ${query.limits}`
     }
+    case 'comparator':
+      return `${code} (compare_to.with: ${query.compare_to?.with})`
+    case 'ratio':
+      return `${code} ÷ ${code}__comparator`
+    case 'significance':
+      return `limits at ${query.compare_to?.level} beside ${code}__comparator: lower, similar, higher, not_compared`
     case 'percentile':
       return `100 × rows below ÷ other rows, by ${code}`
     case 'share':

@@ -1335,6 +1335,16 @@ export interface components {
             limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            compare_to?: {
+                /**
+                 * @description The larger place that contains the place of the row.
+                 * @enum {string}
+                 */
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
+                level?: number;
+            } | null;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1422,6 +1432,16 @@ export interface components {
             share_of?: components["schemas"]["DimensionCode"][] | null;
             /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
             limits?: number | null;
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            compare_to?: {
+                /**
+                 * @description The larger place that contains the place of the row.
+                 * @enum {string}
+                 */
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
+                level?: number;
+            } | null;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1520,6 +1540,16 @@ export interface components {
             limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            compare_to?: {
+                /**
+                 * @description The larger place that contains the place of the row.
+                 * @enum {string}
+                 */
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
+                level?: number;
+            } | null;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1596,6 +1626,16 @@ export interface components {
             limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            compare_to?: {
+                /**
+                 * @description The larger place that contains the place of the row.
+                 * @enum {string}
+                 */
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
+                level?: number;
+            } | null;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1624,9 +1664,9 @@ export interface components {
             dimensions: {
                 [key: string]: components["schemas"]["DimensionMember"];
             };
-            /** @description Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __percentile. */
+            /** @description Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __comparator, __ratio, __significance (a text: lower, similar, higher, not_compared), __percentile. */
             metrics: {
-                [key: string]: number | null;
+                [key: string]: number | string | null;
             };
         };
         /** @description How the limits of an answer were computed, where the query has limits. */
@@ -2741,7 +2781,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -2779,6 +2819,8 @@ export interface components {
             total_rows?: number;
             /** @enum {string} */
             reason?: "no_population" | "no_denominator";
+            /** @enum {string} */
+            comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region";
             period?: string;
             records?: number;
             funds?: number;

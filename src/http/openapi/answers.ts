@@ -122,8 +122,8 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
       'rank?': orNull(integer('Place by the first field of order_by, where a rank is asked for.')),
       dimensions: DIMENSIONS,
       metrics: dictionary(
-        NUMBER,
-        'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __percentile.',
+        { type: ['number', 'string', 'null'] },
+        'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __comparator, __ratio, __significance (a text: lower, similar, higher, not_compared), __percentile.',
       ),
     },
     'A group and its values.',

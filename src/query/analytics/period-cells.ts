@@ -22,7 +22,7 @@ import { ALL_STATES, includesAll, includesAny, statesCollectedOf } from '../../r
 import { addMonths, isOfYears } from '../../release/published-months.ts'
 import { collectedPeriods, type ReleaseView } from '../../release/view.ts'
 import { refuse } from '../refusals.ts'
-import type { OptionData, QueryOptions } from './options.ts'
+import type { OptionData, QueryOptions } from './options/options.ts'
 import { allPeriods, periodsMeeting } from './periods.ts'
 import type { AnalyticsQuery } from './request.ts'
 

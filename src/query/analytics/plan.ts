@@ -52,6 +52,7 @@ import {
   scopeOf,
 } from './coverage.ts'
 import { collectDatasets } from './datasets/collect.ts'
+import type { ComparatorPlan } from './options/comparators.ts'
 import {
   type CellParts,
   cellsOfMetric,
@@ -185,6 +186,8 @@ export interface AggregatePlan {
   readonly base: BasePlan | null
   /** Level whose values are 100 percent. */
   readonly shareBase: AggregatePlan | null
+  /** Larger places that the rows are compared with. */
+  readonly comparator: ComparatorPlan | null
 }
 
 /** @throws AppError 'forbidden', 'incompatible_dimension', 'denominator_not_defined', 'semi_additive' */
@@ -268,7 +271,7 @@ export function planAggregate(
           position: measure === null ? null : add(measure),
         })) ?? null,
       spread:
-        query.limits === null || numerator.standardizedBy === undefined
+        (query.limits === null && query.compare_to === null) || numerator.standardizedBy === undefined
           ? null
           : {
               events: add({ ...numerator, statistic: 'events' }),
@@ -356,6 +359,7 @@ export function planAggregate(
     totals: [],
     base: null,
     shareBase: null,
+    comparator: null,
   }
 }
 

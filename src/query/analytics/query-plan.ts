@@ -24,7 +24,8 @@ import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { refuse } from '../refusals.ts'
 import { describeMissing, type Missing } from './coverage.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
-import { isAdditive } from './options.ts'
+import { noteComparator, planComparator } from './options/comparators.ts'
+import { isAdditive } from './options/value-kinds.ts'
 import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
@@ -84,11 +85,16 @@ export function planQuery(
     level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals '),
   )
   const shareBase = query.share_of === null ? null : planShareBase(query.share_of, rows, totals, level)
+  const comparator =
+    query.compare_to === null
+      ? null
+      : planComparator(rows, query.compare_to, view, capabilities, { ...context, ...monthsOf(rows) })
   const notes = [
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
     ...noteMissingShares(query),
     ...noteLimits(query),
+    ...(comparator === null || query.compare_to === null ? [] : noteComparator(comparator, query.compare_to)),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
   return alignDecimals({
@@ -96,6 +102,7 @@ export function planQuery(
     notes: uniqueNotes(notes),
     totals: totals.map((total) => setShareBase(total, shareBase)),
     shareBase,
+    comparator,
   })
 }
 
@@ -116,9 +123,12 @@ const regroupQuery = (
   ...query,
   group_by,
   order_by: query.order_by.filter(
-    ({ field }) => !query.group_by.some((code) => code === field) || group_by.some((code) => code === field),
+    ({ field }) =>
+      !/__(comparator|ratio)$/.test(field) &&
+      (!query.group_by.some((code) => code === field) || group_by.some((code) => code === field)),
   ),
   totals: [],
+  compare_to: null,
   having: [],
   rank: false,
   percentile: false,
@@ -231,14 +241,19 @@ function addBase(
   )
   const periods = isByPeriod ? plan.codes : allPeriods([...plan.requested.values()])
   const codes = cells === null || isByPeriod ? basesOf(periods) : [0]
-  const base = planAggregate({ ...query, change: null, limits: null, order_by: [] }, view, capabilities, {
-    ...context,
-    name: `${plan.name}base_`,
-    months:
-      cells === null
-        ? { requested, spine: codes, codes }
-        : { requested, spine: allPeriods([...requested.values()]), codes, cells },
-  })
+  const base = planAggregate(
+    { ...query, change: null, limits: null, compare_to: null, order_by: [] },
+    view,
+    capabilities,
+    {
+      ...context,
+      name: `${plan.name}base_`,
+      months:
+        cells === null
+          ? { requested, spine: codes, codes }
+          : { requested, spine: allPeriods([...requested.values()]), codes, cells },
+    },
+  )
   const gapNotes =
     cells === null
       ? base.missing.flatMap((missing) => noteGaps(missing, to, periods, view))
@@ -354,6 +369,8 @@ export function mapPlans(plan: AggregatePlan, change: (plan: AggregatePlan) => A
     totals: plan.totals.map((total) => mapPlans(total, change)),
     base: plan.base === null ? null : { ...plan.base, plan: mapPlans(plan.base.plan, change) },
     shareBase: plan.shareBase === null ? null : mapPlans(plan.shareBase, change),
+    comparator:
+      plan.comparator === null ? null : { ...plan.comparator, plan: mapPlans(plan.comparator.plan, change) },
   }
 }
 

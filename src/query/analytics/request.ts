@@ -24,7 +24,8 @@ import { nearest } from '../nearest.ts'
 import { refuse } from '../refusals.ts'
 import { componentAs, documentedAs, documentOf } from '../text-schemas.ts'
 import { checkFilterValues, checkPeriods } from './checks.ts'
-import { optionFields, type QueryOptions, resolveOptions, valueCodes } from './options.ts'
+import { optionFields, type QueryOptions, resolveOptions } from './options/options.ts'
+import { valueCodes } from './options/value-kinds.ts'
 
 export type FilterValue = string | number
 

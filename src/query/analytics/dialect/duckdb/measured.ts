@@ -7,11 +7,12 @@ import { type LimitLevel, type Limits, limitsOf } from '../../../../model/limits
 import { factDatasetsOf } from '../../../../model/metrics.ts'
 import { finestTime, isTime } from '../../../../model/periods.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import { type ValueKind, valueCode, valueKindsOf } from '../../options.ts'
+import { type ValueKind, valueCode, valueKindsOf } from '../../options/value-kinds.ts'
 import type { AggregatePlan, MetricPlan } from '../../plan.ts'
+import { comparatorColumns, comparatorJoins, significanceSql } from './comparators.ts'
 import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
-import { limitSql } from './limits.ts'
+import { limitSql, type Side } from './limits.ts'
 import { longRankSql, quotientSql, rankSql } from './quotients.ts'
 
 export interface ShownValue {
@@ -31,6 +32,7 @@ function decimalsOfKind(kind: ValueKind, decimals: number): number {
     case 'change_percent':
     case 'share':
     case 'percentile':
+    case 'ratio':
       return PERCENT_DECIMALS
     case 'lower':
     case 'upper':
@@ -59,8 +61,8 @@ export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
   return shown
 }
 
-export const isMeasured = ({ base, shareBase, query }: AggregatePlan): boolean =>
-  base !== null || shareBase !== null || query.limits !== null
+export const isMeasured = ({ base, shareBase, comparator, query }: AggregatePlan): boolean =>
+  base !== null || shareBase !== null || comparator !== null || query.limits !== null
 
 /**
  * Joins the numerators and denominators of a row, its base and its share base. Joins use full keys, so no row repeats. Limits are
@@ -100,8 +102,13 @@ export function measuredCte(plan: AggregatePlan): Sql {
       columns.push(sql`total.${ident(`numerator_${index}`)} AS ${ident(`whole_${index}`)}`)
     })
   }
-  const { limits: level } = plan.query
-  const limited = level === null ? [] : limitedMetrics(plan)
+  const { comparator } = plan
+  if (comparator !== null) {
+    joins.push(comparatorJoins(comparator))
+    columns.push(...comparatorColumns(plan))
+  }
+  const { limits: level, compare_to } = plan.query
+  const limited = level === null && comparator === null ? [] : limitedMetrics(plan)
   for (const { index, metric, method } of limited) {
     const events = method === 'dobson' ? 'standard_events' : 'numerator'
     const factor = method === 'dobson' || metric.denominator === null ? 1 : metric.scale
@@ -110,12 +117,25 @@ export function measuredCte(plan: AggregatePlan): Sql {
       sql`CAST(joined.${ident(`denominator_${index}`)} AS DOUBLE) AS ${ident(`exposure_${index}`)}`,
     )
   }
-  const limitColumns = limited.flatMap(({ index, metric: { scale }, method }) =>
-    (['lower', 'upper'] as const).map(
-      (side) =>
-        sql`${limitSql(method, side, { index, scale, level: level as LimitLevel })} AS ${ident(`${side}_limit_${index}`)}`,
+  const printLimits = (
+    confidence: LimitLevel | null,
+    nameOf: (side: Side, index: number) => string,
+  ): Sql[] =>
+    confidence === null
+      ? []
+      : limited.flatMap(({ index, metric: { scale }, method }) =>
+          (['lower', 'upper'] as const).map(
+            (side) =>
+              sql`${limitSql(method, side, { index, scale, level: confidence })} AS ${ident(nameOf(side, index))}`,
+          ),
+        )
+  const limitColumns = [
+    ...printLimits(level, (side, index) => `${side}_limit_${index}`),
+    ...printLimits(
+      comparator === null ? null : (compare_to?.level ?? null),
+      (side, index) => `compared_${side}_${index}`,
     ),
-  )
+  ]
   const fractions = shownValues(plan).flatMap((shown) => {
     const index = indexOf(plan, shown)
     const { top, bottom } = derivedFraction(shown, index) ?? { top: null, bottom: null }
@@ -166,7 +186,14 @@ function derivedFraction({ kind, decimals }: ShownValue, index: number): Fractio
     case 'lower':
     case 'upper':
     case 'percentile':
+    case 'comparator':
+    case 'significance':
       return null
+    case 'ratio':
+      return {
+        top: sql`${n} * ${column('comparator_denominator')}`,
+        bottom: sql`${nullUnlessPositive(d)} * ${nullUnlessPositive(column('comparator_numerator'))}`,
+      }
     case 'change':
       return decimals === 0
         ? { top: sql`(${n} - ${baseNumerator})`, bottom: null }
@@ -189,8 +216,8 @@ function derivedFraction({ kind, decimals }: ShownValue, index: number): Fractio
 /** @returns a value as a fraction of columns; integers have no divisor */
 function fractionOf({ kind, decimals }: ShownValue, index: number): Fraction {
   const isWhole = decimals === 0
-  if (kind === 'value' || kind === 'base') {
-    const side = kind === 'value' ? '' : 'base_'
+  if (kind === 'value' || kind === 'base' || kind === 'comparator') {
+    const side = kind === 'value' ? '' : `${kind}_`
     return {
       top: ident(`${side}numerator_${index}`),
       bottom: isWhole ? null : ident(`${side}denominator_${index}`),
@@ -211,6 +238,8 @@ export function valueSql(shown: ShownValue, index: number): Sql {
   const unit = TEXT(
     `CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(Math.max(decimals - 1, 0))}1 AS DECIMAL(${decimals + 1}, ${decimals}))`,
   )
+  if (shown.kind === 'significance')
+    return isComparable(shown) ? significanceSql(index) : TEXT("'not_compared'")
   // No limit is negative, so adding a half and dropping the fraction rounds half away from zero.
   if (isLimit(shown))
     return sql`CAST(floor(${limitColumn(shown, index)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`
@@ -218,6 +247,10 @@ export function valueSql(shown: ShownValue, index: number): Sql {
   if (bottom === null) return top
   return sql`CASE WHEN ${bottom} > 0 THEN CAST(${quotientSql(top, bottom, decimals)} AS DECIMAL(30, 0)) * ${unit} END`
 }
+
+/** A count of a place says nothing beside the count of a larger one, so only rates and proportions are compared. */
+const isComparable = ({ metric }: ShownValue): boolean =>
+  metric.denominator !== null && limitsOf(metric.code).method !== 'none'
 
 const isLimit = ({ kind }: ShownValue): boolean => kind === 'lower' || kind === 'upper'
 

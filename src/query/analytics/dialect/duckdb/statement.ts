@@ -68,7 +68,7 @@ const printCte = (plan: AggregatePlan, name: string, cte: Sql): Sql =>
   plan.name === '' ? sql`${TEXT(name)} AS (\n${cte}\n)` : sql`${relation(plan, name)} AS (\n${cte}\n)`
 
 function groupCtes(plan: AggregatePlan): Sql[] {
-  const { totals, shareBase } = plan
+  const { totals, shareBase, comparator } = plan
   const isSeparate = shareBase !== null && !totals.some(({ name }) => name === shareBase.name)
   const summedPlans = [...totals, ...(isSeparate ? [shareBase] : [])]
   const shared = new Set(
@@ -77,6 +77,7 @@ function groupCtes(plan: AggregatePlan): Sql[] {
   return [
     ...joinedCtes(plan, shared),
     ...(isSeparate ? joinedCtes(shareBase) : []),
+    ...(comparator === null ? [] : joinedCtes(comparator.plan)),
     ...totals.flatMap((total) => joinedCtes(total)),
     ...[plan, ...totals].flatMap((level) => [
       ...(isMeasured(level) ? [printCte(level, 'measured', measuredCte(level))] : []),
@@ -159,7 +160,9 @@ function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
     ),
     ...shownValues(rows).map(({ code, decimals }) => {
       const shown = shownValues(plan).find((candidate) => candidate.code === code)
-      return shown === undefined ? TEXT("''") : valueText(ident(shown.column), decimals)
+      if (shown === undefined) return TEXT("''")
+      const value = ident(shown.column)
+      return shown.kind === 'significance' ? value : valueText(value, decimals)
     }),
     ...(rows.query.rank ? [plan.query.rank ? TEXT("coalesce(CAST(rank AS VARCHAR), '')") : TEXT("''")] : []),
   ]

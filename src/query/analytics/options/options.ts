@@ -3,35 +3,21 @@
  * Equal options become equal values. Pure. How options affect the plan is decided in query-plan.ts.
  */
 import { z } from 'zod'
-import { both } from '../../errors.ts'
-import type { DimensionCode } from '../../model/dimensions.ts'
-import { LIMIT_LEVELS, type LimitLevel } from '../../model/limits.ts'
-import { isPerCapita, METRIC_CODES, type MetricCode, metricOf } from '../../model/metrics.ts'
-import { PERIOD_FORMS, readPeriod, showPeriod } from '../../model/periods.ts'
-import { takes } from '../field-texts.ts'
-import { refuse } from '../refusals.ts'
-import { componentRef, documentedAs } from '../text-schemas.ts'
-import { resolveWindow, unitOfChange, usesPeriods } from './period-cells.ts'
-import type { QueryFilter } from './request.ts'
+import { both } from '../../../errors.ts'
+import type { DimensionCode } from '../../../model/dimensions.ts'
+import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits.ts'
+import { isPerCapita, METRIC_CODES, type MetricCode } from '../../../model/metrics.ts'
+import { PERIOD_FORMS, readPeriod, showPeriod } from '../../../model/periods.ts'
+import { takes } from '../../field-texts.ts'
+import { refuse } from '../../refusals.ts'
+import { componentRef, documentedAs } from '../../text-schemas.ts'
+import { resolveWindow, unitOfChange, usesPeriods } from '../period-cells.ts'
+import type { QueryFilter } from '../request.ts'
+import { type ComparatorOption, compareToField, resolveComparator } from './comparators.ts'
+import { isAdditive, valueCodes } from './value-kinds.ts'
 
 const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
-
-/** Values that a row can show for each metric. All but the value itself are suffixes of its name. */
-const VALUE_KINDS = [
-  'value',
-  'lower',
-  'upper',
-  'base',
-  'change',
-  'change_percent',
-  'share',
-  'percentile',
-] as const
-export type ValueKind = (typeof VALUE_KINDS)[number]
-/** @returns name of a metric's value in a row: `beds`, `beds__change` */
-export const valueCode = (metric: MetricCode, kind: ValueKind): string =>
-  kind === 'value' ? metric : `${metric}__${kind}`
 
 export interface HavingFilter {
   readonly metric: string
@@ -51,6 +37,8 @@ export interface QueryOptions {
   readonly limits: LimitLevel | null
   /** Adds the place of each row among all rows of the answer, for each metric. */
   readonly percentile: boolean
+  /** Compares each row with the larger place that contains its place. */
+  readonly compare_to: ComparatorOption | null
   readonly include_ignored: boolean
   readonly population_basis: PopulationBasis
   /** A period of which a month was not collected is null, or has the value of its collected months. */
@@ -141,6 +129,7 @@ export const optionFields = {
     .describe(
       'Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it.',
     ),
+  compare_to: compareToField,
   include_ignored: z
     .boolean()
     .default(true)
@@ -176,6 +165,7 @@ export interface OptionData {
   readonly rank?: boolean | undefined
   readonly limits?: LimitLevel | null | undefined
   readonly percentile?: boolean | undefined
+  readonly compare_to?: z.infer<typeof compareToField>
   readonly include_ignored?: boolean | undefined
   readonly population_basis?: PopulationBasis | undefined
   readonly incomplete?: 'allow' | null | undefined
@@ -196,7 +186,8 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     data.change === null || data.change === undefined ? null : { to: resolveMonth(data.change.to, fields) }
   const share_of = resolveShare(data.share_of ?? null, fields)
   const limits = data.limits ?? null
-  const codes = valueCodes({ metrics, change, share_of, limits })
+  const compare_to = resolveComparator(data.compare_to, group_by)
+  const codes = valueCodes({ metrics, change, share_of, limits, compare_to })
   const window = resolveWindow(data, fields)
   const incomplete = data.incomplete === 'allow' && usesPeriods({ ...fields, window }) ? 'allow' : null
   return {
@@ -207,50 +198,13 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     rank: data.rank ?? false,
     limits,
     percentile: data.percentile ?? false,
+    compare_to,
     // Options without effect are reset, so that equal queries stay equal.
     include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
     population_basis: metrics.some(isPerCapita) ? (data.population_basis ?? 'census') : 'census',
     incomplete,
     window,
   }
-}
-
-/** Names that conditions and orders accept. Percentiles follow from the rows that conditions leave, so they are none of these. */
-export const valueCodes = (
-  query: Pick<QueryOptions, 'change' | 'share_of' | 'limits'> & { readonly metrics: readonly MetricCode[] },
-): string[] =>
-  query.metrics.flatMap((code) =>
-    valueKindsOf(code, { ...query, percentile: false }).map((kind) => valueCode(code, kind)),
-  )
-
-export const valueKindsOf = (
-  code: MetricCode,
-  {
-    change,
-    share_of,
-    limits,
-    percentile,
-  }: Pick<QueryOptions, 'change' | 'share_of' | 'limits' | 'percentile'>,
-): ValueKind[] =>
-  VALUE_KINDS.filter((kind) => {
-    switch (kind) {
-      case 'value':
-        return true
-      case 'lower':
-      case 'upper':
-        return limits !== null
-      case 'share':
-        return share_of !== null && isAdditive(code)
-      case 'percentile':
-        return percentile
-      default:
-        return change !== null
-    }
-  })
-
-export const isAdditive = (code: MetricCode): boolean => {
-  const { kind } = metricOf(code)
-  return kind === 'sum' || kind === 'count'
 }
 
 /** Normalises levels: each once, dimensions in the order of group_by, finest level first and grand total last. */
@@ -383,6 +337,7 @@ export const normaliseOptions = (options: QueryOptions) => ({
   ...(options.rank ? { rank: true } : {}),
   ...(options.limits === null ? {} : { limits: options.limits }),
   ...(options.percentile ? { percentile: true } : {}),
+  ...(options.compare_to === null ? {} : { compare_to: { ...options.compare_to } }),
   ...(options.include_ignored ? {} : { include_ignored: false }),
   ...(options.population_basis === 'census' ? {} : { population_basis: options.population_basis }),
   ...(options.incomplete === null ? {} : { incomplete: options.incomplete }),

@@ -1,0 +1,55 @@
+/**
+ * Prints the comparison of each row with the larger place that contains its place: which larger place that is, by the
+ * release's list of municipalities, and whether the larger place's value lies outside the row's confidence limits.
+ */
+import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
+import type { ComparatorPlan } from '../../options/comparators.ts'
+import type { AggregatePlan } from '../../plan.ts'
+import { membersOf } from '../../resident-relations.ts'
+import { key } from './facts.ts'
+import { relation } from './groups.ts'
+import { withPlaces } from './places.ts'
+
+/** @returns joins of the row (`joined`) with its comparator, on full keys, so that no row repeats */
+export function comparatorJoins({ plan, place, larger }: ComparatorPlan): Sql {
+  const conditions = plan.query.group_by
+    .filter((code) => code !== larger)
+    .map((code) => sql`comparator.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`)
+  const containing =
+    larger === null
+      ? EMPTY
+      : sql`\n  LEFT JOIN ${containingPlaces(place, larger)} AS containing ON containing.place = joined.${key(place)}`
+  if (larger !== null) conditions.push(sql`comparator.${key(larger)} = containing.larger`)
+  return sql`${containing}\n  LEFT JOIN ${relation(plan, 'joined')} AS comparator ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
+}
+
+/** One row for each place: its code and that of the larger place. */
+function containingPlaces(place: DimensionCode, larger: DimensionCode): Sql {
+  const isResidence = place.startsWith('residence_')
+  const derived = [...DERIVED_DIMENSIONS].filter((code) => code === place || code === larger)
+  const municipalities = isResidence
+    ? sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members)`
+    : sql`(SELECT code AS municipality_ibge_code, CAST(uf AS VARCHAR) AS uf FROM ${membersOf('municipality')} AS members)`
+  const places = withPlaces(municipalities, derived)
+  return sql`(SELECT ${ident(dimensionOf(place).column)} AS place, min(${ident(dimensionOf(larger).column)}) AS larger FROM ${places} AS places WHERE ${ident(dimensionOf(place).column)} IS NOT NULL GROUP BY ${ident(dimensionOf(place).column)})`
+}
+
+/** @returns columns of the comparator's integers, by the index of each metric */
+export const comparatorColumns = ({ metrics }: AggregatePlan): Sql[] =>
+  metrics.flatMap((_, index) =>
+    ['numerator', 'denominator'].map(
+      (side) => sql`comparator.${ident(`${side}_${index}`)} AS ${ident(`comparator_${side}_${index}`)}`,
+    ),
+  )
+
+/**
+ * Never better or worse: lower, similar, higher, or not_compared where a limit or the comparator is missing.
+ * @param index index of the metric, whose limits stand in compared_lower_… and compared_upper_…
+ */
+export function significanceSql(index: number): Sql {
+  const [lower, upper] = [ident(`compared_lower_${index}`), ident(`compared_upper_${index}`)]
+  const divisor = ident(`comparator_denominator_${index}`)
+  const comparator = sql`CASE WHEN ${divisor} > 0 THEN CAST(${ident(`comparator_numerator_${index}`)} AS DOUBLE) / CAST(${divisor} AS DOUBLE) END`
+  return sql`CASE WHEN ${lower} IS NULL OR ${upper} IS NULL OR (${comparator}) IS NULL THEN 'not_compared' WHEN ${lower} > (${comparator}) THEN 'higher' WHEN ${upper} < (${comparator}) THEN 'lower' ELSE 'similar' END`
+}

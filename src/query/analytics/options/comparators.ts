@@ -1,0 +1,149 @@
+/**
+ * Plans what each row is compared with: the same question about a larger place that contains the row's place. Pure.
+ *
+ * In: a query grouped by places. Out: a plan grouped by the larger place instead, without the filters on places, because the
+ * comparator is the complete place. The dialect joins both and prints value, ratio and significance.
+ */
+import { z } from 'zod'
+import { both } from '../../../errors.ts'
+import type { Capability } from '../../../model/capabilities.ts'
+import { type DimensionCode, isPlace } from '../../../model/dimensions.ts'
+import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits.ts'
+import type { Note } from '../../../model/notes.ts'
+import type { ReleaseView } from '../../../release/view.ts'
+import { takes } from '../../field-texts.ts'
+import { refuse } from '../../refusals.ts'
+import { documentedAs } from '../../text-schemas.ts'
+import { type AggregatePlan, planAggregate } from '../plan.ts'
+import type { PlanContext } from '../query-plan.ts'
+
+export const COMPARATORS = ['country', 'region', 'state', 'health_macroregion', 'health_region'] as const
+export type Comparator = (typeof COMPARATORS)[number]
+
+export interface ComparatorOption {
+  readonly with: Comparator
+  /** Level of the confidence limits that decide the significance. */
+  readonly level: LimitLevel
+}
+
+/** The dimension of each larger place, by the dimension of the row's place; the finest places first. */
+const LARGER_PLACES: readonly (readonly [DimensionCode, Partial<Record<Comparator, DimensionCode>>])[] = [
+  [
+    'municipality',
+    {
+      region: 'region',
+      state: 'state',
+      health_macroregion: 'health_macroregion',
+      health_region: 'health_region',
+    },
+  ],
+  ['health_region', { region: 'region', state: 'state', health_macroregion: 'health_macroregion' }],
+  ['health_macroregion', { region: 'region', state: 'state' }],
+  ['state', { region: 'region' }],
+  ['region', {}],
+  ['residence_municipality', { state: 'residence_state', health_region: 'residence_health_region' }],
+  ['residence_health_region', { state: 'residence_state' }],
+  ['residence_state', {}],
+]
+
+export const compareToField = z
+  .strictObject({
+    with: z.enum(COMPARATORS).describe('The larger place that contains the place of the row.'),
+    level: takes(
+      documentedAs(z.literal([...LIMIT_LEVELS]), {
+        type: 'number',
+        minimum: LIMIT_LEVELS[0],
+        maximum: LIMIT_LEVELS[1],
+      }).optional(),
+      LIMIT_LEVELS.join(' ou '),
+      LIMIT_LEVELS.join(' or '),
+    ).describe('Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95.'),
+  })
+  .nullish()
+  .describe(
+    'For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared).',
+  )
+
+/** @throws AppError 'invalid_request' when nothing that is grouped lies in such a place */
+export function resolveComparator(
+  data: z.infer<typeof compareToField>,
+  groups: readonly DimensionCode[],
+): ComparatorOption | null {
+  if (data === null || data === undefined) return null
+  const places = LARGER_PLACES.filter(([code]) => groups.includes(code))
+  const [finest] = places
+  const areOfOneKind = new Set(places.map(([code]) => code.startsWith('residence_'))).size === 1
+  if (finest === undefined || !areOfOneKind || groups.includes('facility'))
+    throw refuse(
+      'invalid_request',
+      '/compare_to',
+      both(
+        'precisa de uma consulta agrupada por lugares de um só tipo (do estabelecimento ou de residência), sem facility',
+        'needs a query grouped by places of one kind (of the facility or of residence), without facility',
+      ),
+      LARGER_PLACES.map(([code]) => code),
+    )
+  const allowed = COMPARATORS.filter((name) => name === 'country' || finest[1][name] !== undefined)
+  if (!allowed.includes(data.with))
+    throw refuse(
+      'invalid_request',
+      '/compare_to/with',
+      both(`não contém ${finest[0]}`, `does not contain ${finest[0]}`),
+      allowed,
+    )
+  return { with: data.with, level: data.level ?? 0.95 }
+}
+
+export interface ComparatorPlan {
+  readonly plan: AggregatePlan
+  /** The grouped dimension of the row's place. */
+  readonly place: DimensionCode
+  /** The dimension of the larger place; null for the country. */
+  readonly larger: DimensionCode | null
+}
+
+/** @returns the plan of the larger places, over the months of the rows */
+export function planComparator(
+  rows: AggregatePlan,
+  { with: name }: ComparatorOption,
+  view: ReleaseView,
+  capabilities: readonly Capability[],
+  context: PlanContext,
+): ComparatorPlan {
+  const { query } = rows
+  const found = LARGER_PLACES.find(([code]) => query.group_by.includes(code))
+  if (found === undefined) throw new TypeError('a comparison needs a place')
+  const [place, largerPlaces] = found
+  const larger = largerPlaces[name] ?? null
+  const group_by = [
+    ...(larger === null ? [] : [larger]),
+    ...query.group_by.filter((code) => !LARGER_PLACES.some(([other]) => other === code)),
+  ]
+  const plan = planAggregate(
+    {
+      ...query,
+      group_by,
+      filters: query.filters.filter(({ dimension }) => !isPlace(dimension)),
+      order_by: [],
+      totals: [],
+      having: [],
+      change: null,
+      share_of: null,
+      rank: false,
+      limits: null,
+      percentile: false,
+      compare_to: null,
+      include_ignored: true,
+      limit: 1,
+      offset: 0,
+    },
+    view,
+    capabilities,
+    { ...context, name: 'comparator_' },
+  )
+  return { plan, place, larger }
+}
+
+/** Notes that the larger place was not collected in full, which makes its value null. */
+export const noteComparator = ({ plan }: ComparatorPlan, { with: name }: ComparatorOption): Note[] =>
+  plan.missing.length === 0 ? [] : [{ code: 'comparator_not_collected', comparator: name }]

@@ -1,0 +1,66 @@
+/** Names the values that a row shows for each metric: the value, and what options add to it. Pure. */
+import { type MetricCode, metricOf } from '../../../model/metrics.ts'
+import type { QueryOptions } from './options.ts'
+
+/** Values that a row can show for each metric. All but the value itself are suffixes of its name. */
+const VALUE_KINDS = [
+  'value',
+  'lower',
+  'upper',
+  'base',
+  'change',
+  'change_percent',
+  'share',
+  'comparator',
+  'ratio',
+  'significance',
+  'percentile',
+] as const
+export type ValueKind = (typeof VALUE_KINDS)[number]
+/** @returns name of a metric's value in a row: `beds`, `beds__change` */
+export const valueCode = (metric: MetricCode, kind: ValueKind): string =>
+  kind === 'value' ? metric : `${metric}__${kind}`
+
+/**
+ * Names that conditions and orders accept. Percentiles follow from the rows that conditions leave, and a significance is no number,
+ * so they are none of these.
+ */
+export const valueCodes = (
+  query: Omit<KindOptions, 'percentile'> & { readonly metrics: readonly MetricCode[] },
+): string[] =>
+  query.metrics.flatMap((code) =>
+    valueKindsOf(code, { ...query, percentile: false })
+      .filter((kind) => kind !== 'significance')
+      .map((kind) => valueCode(code, kind)),
+  )
+
+type KindOptions = Pick<QueryOptions, 'change' | 'share_of' | 'limits' | 'percentile' | 'compare_to'>
+
+export const valueKindsOf = (
+  code: MetricCode,
+  { change, share_of, limits, percentile, compare_to }: KindOptions,
+): ValueKind[] =>
+  VALUE_KINDS.filter((kind) => {
+    switch (kind) {
+      case 'value':
+        return true
+      case 'lower':
+      case 'upper':
+        return limits !== null
+      case 'share':
+        return share_of !== null && isAdditive(code)
+      case 'percentile':
+        return percentile
+      case 'comparator':
+      case 'ratio':
+      case 'significance':
+        return compare_to !== null
+      default:
+        return change !== null
+    }
+  })
+
+export const isAdditive = (code: MetricCode): boolean => {
+  const { kind } = metricOf(code)
+  return kind === 'sum' || kind === 'count'
+}
