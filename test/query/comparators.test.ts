@@ -1,11 +1,16 @@
 /** Rows beside the larger place that contains them: equal to the larger place's answer to the same question, and to a twin's verdict. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
 import type { WrittenNote } from '../../src/model/note-sentences.ts'
+import { readSettings } from '../../src/settings.ts'
+import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openClient } from '../fixtures/client.ts'
 import { poisson, wilson } from '../fixtures/limits-twin.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const { releasesDir } = await makeSmallRelease('admissions')
+const { folder, releasesDir } = await makeSmallRelease('admissions')
 const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 
@@ -220,6 +225,31 @@ t.test('comparators order rows, stand in conditions and in tables; totals have n
   )
   t.match(csv.text, /,not_compared/)
 })
+
+t.test(
+  'reports of all formats hold what stands beside a metric, and are reproduced',
+  secondRing,
+  async (t) => {
+    const body = {
+      metrics: ['admissions_per_10k', 'hospital_mortality_share'],
+      group_by: ['residence_municipality', 'reference_year'],
+      limits: 0.998,
+      percentile: true,
+      compare_to: { with: 'state', level: 0.95 },
+      change: { to: 'previous' },
+      incomplete: 'allow',
+      totals: [['reference_year']],
+    }
+    for (const format of ['xlsx', 'csv', 'json', 'json-stat', 'arrow', 'parquet']) {
+      const report = await client.post(`/v1/analytics/export?format=${format}`, body)
+      t.equal(report.status, 200, `${format} ${report.text.slice(0, 300)}`)
+      const path = join(folder, `report.${format}`)
+      writeFileSync(path, report.bytes)
+      const verdict = await verifyReport(path, releasesDir, null, readSettings({}))
+      t.equal(verdict.verdict, 'reproduced', `${format} ${JSON.stringify(verdict).slice(0, 400)}`)
+    }
+  },
+)
 
 t.test('refusals say which places are larger', async (t) => {
   const refused = [
