@@ -46,7 +46,7 @@ const FILES: readonly (readonly [file: string, grep?: string])[] = process.env.T
   ['query/oracle.test.ts', '/^(population|beds)$/'],
 ]
 /** Releases that questions are drawn of, and how many: the registry with and without gaps, admissions, production, money. */
-const DRAWN = Number(process.env.TRINO_DRAWN ?? 30)
+const DRAWN = Number(process.env.TRINO_DRAWN ?? 15)
 const RELEASES = ['production', 'gaps', 'financing'] as const
 
 /** Questions of every kind of relation: facts, pre-aggregates, residents, places, services, totals and changes. */

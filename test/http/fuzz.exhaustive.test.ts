@@ -19,7 +19,7 @@ import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 import { listen } from '../fixtures/socket.ts'
 
-const REQUESTS = countOf(50_000, 1000)
+const REQUESTS = countOf(25_000, 1000)
 const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir, 1, { cacheBytes: 10_000_000, rows: true })
 const { send } = await listen(client.app)

@@ -26,7 +26,7 @@ import { countOf } from '../fixtures/rings.ts'
 import { type ServerProcess, spawnServer } from '../fixtures/server.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
-const STARTS = countOf(8, 2)
+const STARTS = countOf(4, 2)
 const LANES = 4
 const EXIT_SECONDS_MAX = 60
 const NAMED_SECONDS_MAX = 10

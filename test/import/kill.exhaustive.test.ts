@@ -14,7 +14,7 @@ import { createChance } from '../../tools/demo/random.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
-const KILLS = countOf(30, 30)
+const KILLS = countOf(16, 16)
 const command = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const folder = temporaryFolder('kill')
 const snapshots = join(folder, 'data')
@@ -84,7 +84,7 @@ t.test(`${KILLS} kills, two imports at a time`, async (t) => {
   t.equal(left.length, 3)
 })
 
-const CHANGES = 45
+const CHANGES = countOf(24, 24)
 
 t.test(`${CHANGES} kills of promotes, rollbacks and servers`, async (t) => {
   const newer = join(folder, 'newer')

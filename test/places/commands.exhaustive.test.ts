@@ -175,7 +175,7 @@ t.test('S3-compatible storage', { skip: withoutS3 }, async (t) => {
   t.test('a pull that is killed goes on', async (t) => {
     const { draw } = createDraws(7)
     const killed = temporaryFolder('killed')
-    for (let turn = 0; turn < countOf(6, 0); turn += 1) {
+    for (let turn = 0; turn < countOf(3, 0); turn += 1) {
       rmSync(killed, { recursive: true, force: true })
       const child = start(['pull', place], killed, s3.env)
       await wait(300 + draw(900))

@@ -266,7 +266,7 @@ t.test('replicas', { skip: withoutS3 || process.env.SUS_TESTS !== 'all' }, async
   await t.test('killed while it copies', async (t) => {
     const { draw } = createDraws(3)
     const folder = temporaryFolder('replica-killed')
-    for (let turn = 0; turn < countOf(5, 0); turn += 1) {
+    for (let turn = 0; turn < countOf(2, 0); turn += 1) {
       const server = await spawnServer(folder, { env })
       await wait(300 + draw(1500))
       server.child.kill('SIGKILL')

@@ -226,7 +226,7 @@ for (const side of SIDES)
   t.test(`${side.name}: drawn questions against the oracle`, async (t) => {
     const wrong: string[] = []
     ;[cells, nulls] = [0, 0]
-    for (let turn = 0; turn < countOf(300, 10); turn += 1) {
+    for (let turn = 0; turn < countOf(100, 10); turn += 1) {
       const question = drawQuestion(DATASETS[turn % 4] as DatasetName, side.data)
       const found = await differences(question, side)
       if (found.length > 0) wrong.push(`${JSON.stringify(question)}: ${found.slice(0, 3).join('; ')}`)

@@ -19,11 +19,11 @@ import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { type Client, openClient, type Reply } from '../fixtures/client.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const CASES = cases(1000, 40)
-const STARTS = cases(1000, 15)
+const CASES = countOf(250, 40)
+const STARTS = countOf(250, 15)
 const { releasesDir, result } = await makeSmallRelease(1)
 const client = await openClient(releasesDir, 1, { residentBytes: 0 })
 t.teardown(() => client.close())

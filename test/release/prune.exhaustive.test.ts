@@ -50,7 +50,7 @@ const reset = (): void => {
 }
 
 t.test('kills at the writes of prune', async (t) => {
-  const kills = countOf(5, 0)
+  const kills = countOf(3, 0)
   if (kills === 0) return
   reset()
   const countFile = join(folder, 'count')

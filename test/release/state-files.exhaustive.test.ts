@@ -33,7 +33,7 @@ import { requireDocumented } from '../fixtures/documented.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
-const DAMAGES = countOf(24, 4)
+const DAMAGES = countOf(12, 4)
 const LANES = 4
 const NAMED_MS_MAX = 10_000
 const small = await makeSmallRelease(1)

@@ -24,10 +24,10 @@ import { makeRows } from '../../src/rows/make.ts'
 import { createRowStore, type PageQuery, type RowStore } from '../../src/rows/row-store.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const CASES = cases(1000, 60)
+const CASES = countOf(250, 60)
 const small = await makeSmallRelease(1)
 const { releasesDir } = small
 const client = await openClient(releasesDir, 1, { rows: true })
