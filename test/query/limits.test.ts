@@ -14,6 +14,7 @@ import { print } from '../../src/sql.ts'
 import { openClient } from '../fixtures/client.ts'
 import { dobson, poisson, rounded, wilson } from '../fixtures/limits-twin.ts'
 import { PUBLISHED_LIMITS } from '../fixtures/published-limits.ts'
+import { cases } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const { releasesDir } = await makeSmallRelease('admissions')
@@ -158,7 +159,7 @@ function expectedLimits(
   }
 }
 
-for (const level of LIMIT_LEVELS)
+for (const level of cases([...LIMIT_LEVELS], [0.95]) as LimitLevel[])
   t.test(`limits at ${level} equal the twin in rows and totals, and contain the value`, async (t) => {
     const answer = await answerOf({
       metrics: [...COUNTED, 'days_of_stay'],
