@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { metricOf } from '../../src/model/metrics.ts'
+import { isTime } from '../../src/model/periods.ts'
 import { allowedDimensions } from '../../src/query/analytics/checks.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
@@ -32,10 +33,12 @@ async function drawCell(metric: string): Promise<Cell | null> {
       : []),
   ]
   const isPopulation = !dimensions.includes('reference_period')
+  const ways = ['last', 'first', 'avg', 'max'] as const
+  const isByPeriod = group_by.some((code) => isTime(code) && code !== 'reference_period')
   const over_period =
     isPopulation || group_by.includes('reference_period')
       ? null
-      : pick([null, null, 'last', 'first', 'avg', 'max'])
+      : pick(isByPeriod ? [...ways] : [null, null, ...ways])
   const query = { metrics: [metric], group_by, filters, over_period }
   const first = (await client.query({ ...query, limit: 1 })).body
   const total = first.pagination.total_rows
