@@ -243,7 +243,7 @@ t.test('what the options cannot mean is refused', async (t) => {
     t,
     { change: { to: 'previous' }, over_period: 'avg' },
     '/change',
-    /one month with another/,
+    /one period with another/,
     'semi_additive',
   )
   await refused(
