@@ -19,6 +19,7 @@ import { printForTrino, readsOf, TRINO_DIALECT } from '../../src/query/analytics
 import { parseQuery } from '../../src/query/analytics/request.ts'
 import { manifestsOf } from '../../src/release/view.ts'
 import { gathered, gatheredOf, sql, table } from '../../src/sql.ts'
+import { secondRing } from '../fixtures/rings.ts'
 import { makeEngine, makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 import { trinoSettings } from '../fixtures/trino.ts'
 
@@ -49,7 +50,7 @@ async function standIn(t: Test, answer: RequestListener): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('plans are printed in the SQL that Trino takes', async (t) => {
+t.test('plans are printed in the SQL that Trino takes', secondRing, async (t) => {
   const { view, withSettings } = await openSmall(t, 'admissions')
   const answer = withSettings(null)
   const printed = async (body: object): Promise<string[]> => {
