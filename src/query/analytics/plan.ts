@@ -145,6 +145,9 @@ export interface MetricPlan {
 export const isKnownEverywhere = ({ knownGroups, knownGroupsByCode }: MetricPlan): boolean =>
   knownGroups === 'all' && knownGroupsByCode.length === 0
 
+const needsStateOfGroup = (metric: MetricPlan): boolean =>
+  metric.knownGroups !== 'none' && !isKnownEverywhere(metric)
+
 /** Facilities named by a pre-aggregate in any month, and those with beds in `bedPeriods`. */
 export interface FewFacilities {
   readonly source: PreAggregateName
@@ -284,11 +287,11 @@ export function planAggregate(
       knownGroupsByCode: knownGroupsByCode[index] ?? [],
     }
   })
-  // Groups by facility have no place in their key, so datasets add the group's state when the release has gaps.
+  // Groups by facility have no place in their key, so datasets add the group's state when the release has gaps or lacks a requested month.
   const hasStateColumn =
     query.group_by.includes('facility') &&
     !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
-    hasGaps(view, tables)
+    (hasGaps(view, tables) || metrics.some((metric) => needsStateOfGroup(metric)))
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))

@@ -261,11 +261,16 @@ function addBase(
   // Gaps of the base are reported by month. Notes that the rows already have are not repeated.
   const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
   const metricsWithoutMonths = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
+  const hasState = [...plan.datasets, ...base.datasets].some(({ hasStateColumn }) => hasStateColumn)
+  const withState = (datasets: readonly DatasetPlan[]): DatasetPlan[] =>
+    datasets.map((dataset) => ({ ...dataset, hasStateColumn: hasState }))
   return {
     ...plan,
+    // Rows and base share their groups, and with them the state of each.
+    datasets: withState(plan.datasets),
     base: {
       // The base uses the groups of the rows.
-      plan: { ...base, spine: 'one' },
+      plan: { ...base, spine: 'one', datasets: withState(base.datasets) },
       months: periods.map((period) => ({ period, base: basePeriod(to, unit, period) })),
     },
     notes: [
