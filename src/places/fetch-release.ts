@@ -11,7 +11,7 @@ import { createReadStream, existsSync, readdirSync, renameSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { isRunning } from '../files.ts'
+import { isFullDisk, isRunning } from '../files.ts'
 import { digestFile } from '../release/digest.ts'
 import { type Manifest, type ManifestFile, manifestText, RELEASE_ID } from '../release/manifest.ts'
 import { checkFileList, parseManifest, ReleaseRefused } from '../release/verify.ts'
@@ -131,8 +131,7 @@ async function fetchOne(
     await moveIntoPlace(releasesDir, { manifest, staging })
   } catch (error) {
     // Copied bytes stay for the next attempt, unless they fill the disk.
-    if (['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? ''))
-      await rm(staging, { recursive: true, force: true })
+    if (isFullDisk(error)) await rm(staging, { recursive: true, force: true })
     throw error
   }
   return { release_id: id, present: false, copied_bytes: copied, linked_bytes: linked }
@@ -204,7 +203,15 @@ async function fetchFile(
     const { hash, bytes } = await digestPart(part, file.bytes)
     let size = bytes
     try {
-      if (size < file.bytes) size += await appendFrom(place, `${id}/${file.path}`, part, size, hash, signal)
+      if (size < file.bytes)
+        size += await appendFrom(
+          place,
+          `${id}/${file.path}`,
+          part,
+          { size, sizeMax: file.bytes },
+          hash,
+          signal,
+        )
       copied += size - bytes
     } catch (error) {
       if (signal?.aborted === true || !(error instanceof PlaceError) || !error.isAway || attempt >= ATTEMPTS)
@@ -221,7 +228,7 @@ async function fetchFile(
         file.path,
         size === file.bytes
           ? `does not have the SHA-256 of the manifest at ${place.name}`
-          : `has ${size} bytes at ${place.name} where the manifest says ${file.bytes}`,
+          : `has ${size > file.bytes ? `more than ${file.bytes}` : size} bytes at ${place.name} where the manifest says ${file.bytes}`,
       )
     isRestarted = true
   }
@@ -242,16 +249,19 @@ async function digestPart(part: string, bytesMax: number): Promise<{ hash: Hash;
   return { hash, bytes }
 }
 
-/** @returns the number of bytes that were appended @throws PlaceError when the place cannot be read to the end */
+/**
+ * Appends the rest of a file, and stops once it is longer than it may be: a place that sends without end must not fill the disk.
+ * @returns the number of bytes that were appended @throws PlaceError when the place cannot be read to the end
+ */
 async function appendFrom(
   place: Place,
   path: string,
   part: string,
-  start: number,
+  { size, sizeMax }: { readonly size: number; readonly sizeMax: number },
   hash: Hash,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const body = await place.open(path, start)
+  const body = await place.open(path, size)
   if (body === null) throw new PlaceError(`${path} is missing at ${place.name}.`)
   const handle = await open(part, 'a')
   let bytes = 0
@@ -261,6 +271,7 @@ async function appendFrom(
       await handle.write(chunk)
       hash.update(chunk)
       bytes += chunk.length
+      if (size + bytes > sizeMax) break
     }
   } catch (error) {
     if (signal?.aborted === true || (error as NodeJS.ErrnoException).syscall === 'write') throw error

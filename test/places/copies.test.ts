@@ -126,6 +126,28 @@ t.test(
   },
 )
 
+t.test('a place that sends a file without end fills no disk', async (t) => {
+  let sent = 0
+  const endless = changed({
+    open: async () =>
+      Readable.from(
+        (function* () {
+          for (;;) {
+            sent += 1 << 20
+            yield Buffer.alloc(1 << 20)
+          }
+        })(),
+      ),
+  })
+  const folder = target()
+  await t.rejects(fetchRelease(endless, folder, cnes, options), {
+    name: 'ReleaseRefused',
+    message: /has more than \d+ bytes at .* where the manifest says/,
+  })
+  t.ok(sent < 300 << 20, `${sent >> 20} MiB were sent`)
+  t.same(releasesIn(folder), [])
+})
+
 t.test('a manifest of another release is refused', async (t) => {
   const other = changed({ read: async (file) => source.read(file.replace(cnes, result.demography ?? '')) })
   await t.rejects(fetchRelease(other, target(), id, options), { name: 'ReleaseRefused' })
