@@ -23,7 +23,7 @@ import { addMonths, isOfYears } from '../../release/published-months.ts'
 import { collectedPeriods, type ReleaseView } from '../../release/view.ts'
 import { refuse } from '../refusals.ts'
 import type { OptionData, QueryOptions } from './options/options.ts'
-import { allPeriods, periodsMeeting } from './periods.ts'
+import { allPeriods, OVER_PERIOD_MISSING, periodsMeeting } from './periods.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface PeriodCell {
@@ -172,16 +172,7 @@ const stockError = (query: PeriodQuery): AppError => {
             `${finest ?? 'O filtro'} reúne várias competências, e estoques não se somam entre elas.`,
             `${finest ?? 'The filter'} covers several reference periods, and stocks do not add up over them.`,
           ),
-    errors: [
-      {
-        pointer: '/over_period',
-        message: both(
-          'deve dizer como várias competências viram um valor',
-          'must say how several periods become one value',
-        ),
-        allowed: ['last', 'first', 'avg', 'max'],
-      },
-    ],
+    errors: OVER_PERIOD_MISSING,
   })
 }
 

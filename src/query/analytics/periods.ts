@@ -58,6 +58,18 @@ export function resolvePeriods(
   return { requested: anchorMonth === null ? requested : [anchorMonth], end, available, summed }
 }
 
+/** Says where a query of stocks states how several months become one value. */
+export const OVER_PERIOD_MISSING = [
+  {
+    pointer: '/over_period',
+    message: both(
+      'deve dizer como várias competências viram um valor',
+      'must say how several periods become one value',
+    ),
+    allowed: ['last', 'first', 'avg', 'max'],
+  },
+] as const
+
 /** @param level level of totals without months; null for the query itself */
 export const severalPeriodsError = (periods: readonly number[], level: string | null): AppError =>
   new AppError('semi_additive', {
@@ -71,16 +83,7 @@ export const severalPeriodsError = (periods: readonly number[], level: string | 
             `O nível ${level} deixa de fora reference_period, e a consulta escolhe ${periods.length} competências.`,
             `The level ${level} leaves out reference_period, of which the query selects ${periods.length}.`,
           ),
-    errors: [
-      {
-        pointer: '/over_period',
-        message: both(
-          'deve dizer como várias competências viram um valor',
-          'must say how several periods become one value',
-        ),
-        allowed: ['last', 'first', 'avg', 'max'],
-      },
-    ],
+    errors: OVER_PERIOD_MISSING,
     extra: { periods: periods.map(formatPeriod) },
   })
 
