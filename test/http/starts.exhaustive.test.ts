@@ -3,18 +3,7 @@
  * ends in time, no answer is wrong, and the log or /ready names the damaged file.
  */
 import { spawnSync } from 'node:child_process'
-import {
-  closeSync,
-  cpSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +11,7 @@ import t from 'tap'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { createChance } from '../../tools/demo/random.ts'
+import { damageFile } from '../fixtures/damage.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { type ServerProcess, spawnServer } from '../fixtures/server.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
@@ -95,27 +85,8 @@ const tally: Tally = {
 }
 const damagedKinds: Record<string, number> = {}
 
-/** Changes up to six bytes of a file, cuts it, or removes it. */
-function damage(path: string, bytes: Buffer, turn: number): string {
-  const kind = chance(turn, 4)
-  const at = Math.floor(chance(turn, 2) * bytes.length)
-  if (kind < 0.1) {
-    truncateSync(path, at)
-    return 'cut'
-  }
-  if (kind < 0.2) {
-    rmSync(path)
-    return 'removed'
-  }
-  const length = Math.min(1 + Math.floor(chance(turn, 3) * 6), bytes.length - at)
-  const changed = Buffer.from(bytes.subarray(at, at + length))
-  for (let byte = 0; byte < length; byte += 1)
-    changed[byte] = ((changed[byte] ?? 0) + 1 + Math.floor(chance(turn, 10 + byte) * 255)) & 255
-  const file = openSync(path, 'r+')
-  writeSync(file, changed, 0, length, at)
-  closeSync(file)
-  return `${length} bytes at ${at}`
-}
+const damage = (path: string, bytes: Buffer, turn: number): string =>
+  damageFile(path, bytes, turn, chance, 0.1)
 
 async function ask(port: number, path: string): Promise<{ status: number; text: string } | null> {
   try {

@@ -2,16 +2,7 @@
  * No damaged byte of a release is served. Whatever is changed in a file of a release, before it is opened or while it answers, every
  * answer is right or says which file is damaged; the file is named, and once it is whole again everything is answered again.
  */
-import {
-  closeSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
@@ -19,6 +10,7 @@ import { openStore } from '../../src/release/store.ts'
 import type { ReleaseView } from '../../src/release/view.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { type Client, openClient, type Reply } from '../fixtures/client.ts'
+import { damageFile } from '../fixtures/damage.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -44,22 +36,7 @@ const files: File[] = manifests.flatMap(({ release_id, files: listed }) =>
 )
 const fileOf = (turn: number): File => files[Math.floor(chance(turn, 1) * files.length)] as File
 
-/** Changes some bytes of a file in place, cuts it, or removes it. */
-function damage({ path, bytes }: File, turn: number): void {
-  const kind = chance(turn, 4)
-  const at = Math.floor(chance(turn, 2) * bytes.length)
-  if (kind < 0.05) truncateSync(path, at)
-  else if (kind < 0.1) rmSync(path)
-  else {
-    const length = Math.min(1 + Math.floor(chance(turn, 3) * 6), bytes.length - at)
-    const changed = Buffer.from(bytes.subarray(at, at + length))
-    for (let byte = 0; byte < length; byte += 1)
-      changed[byte] = ((changed[byte] ?? 0) + 1 + Math.floor(chance(turn, 10 + byte) * 255)) & 255
-    const file = openSync(path, 'r+')
-    writeSync(file, changed, 0, length, at)
-    closeSync(file)
-  }
-}
+const damage = ({ path, bytes }: File, turn: number): string => damageFile(path, bytes, turn, chance, 0.05)
 
 const query = (body: unknown) => (): Promise<Reply> => client.query(body)
 const get = (url: string) => (): Promise<Reply> => client.get(url)

@@ -3,18 +3,7 @@
  * signatures, proofs, attestations, manifests and the index of row files. Every answer is right or a refusal, while the server runs
  * and at its start, and the damaged file is named within ten seconds.
  */
-import {
-  closeSync,
-  cpSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
@@ -29,6 +18,7 @@ import { readNote } from '../../src/trust/note.ts'
 import { createRecorder } from '../../src/trust/recorder.ts'
 import { attest, writeAttestation } from '../../src/trust/release-notes.ts'
 import { createChance } from '../../tools/demo/random.ts'
+import { damageFile } from '../fixtures/damage.ts'
 import { requireDocumented } from '../fixtures/documented.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
@@ -148,23 +138,9 @@ const KINDS: readonly Kind[] = [
   { name: 'others', files: /signing-key\.pem$|\.cursor$|acquisition\.json$/, isVisible: () => false },
 ]
 
-/** Changes up to six bytes of a file, cuts it, or removes it. @returns whether it was removed */
-function damage(path: string, bytes: Buffer, turn: number): boolean {
-  const kind = chance(turn, 4)
-  const at = Math.floor(chance(turn, 2) * bytes.length)
-  if (kind < 0.1) truncateSync(path, at)
-  else if (kind < 0.2) rmSync(path)
-  else {
-    const length = Math.min(1 + Math.floor(chance(turn, 3) * 6), bytes.length - at)
-    const changed = Buffer.from(bytes.subarray(at, at + length))
-    for (let byte = 0; byte < length; byte += 1)
-      changed[byte] = ((changed[byte] ?? 0) + 1 + Math.floor(chance(turn, 10 + byte) * 255)) & 255
-    const file = openSync(path, 'r+')
-    writeSync(file, changed, 0, length, at)
-    closeSync(file)
-  }
-  return kind >= 0.1 && kind < 0.2
-}
+/** @returns whether the file was removed */
+const damage = (path: string, bytes: Buffer, turn: number): boolean =>
+  damageFile(path, bytes, turn, chance, 0.1) === 'removed'
 
 interface Opened {
   readonly service: Service
