@@ -189,6 +189,42 @@ t.test('filters on places do not narrow the comparator, other filters and months
   }
 })
 
+t.test(
+  'by year, quarter and window, the comparator is the answer of the larger place for the same periods',
+  async (t) => {
+    const periods = [
+      { group_by: ['reference_year'], incomplete: 'allow' },
+      { group_by: ['reference_quarter'] },
+      { group_by: ['reference_period'], window: { months: 2 }, incomplete: 'allow' },
+    ]
+    for (const { group_by, ...options } of periods) {
+      const body = { metrics: ['hospital_mortality_share', 'average_stay_days'], ...options }
+      const [time = ''] = group_by
+      const [answer, larger] = await Promise.all([
+        answerOf({ ...body, group_by: ['municipality', time], compare_to: { with: 'state' } }),
+        answerOf({ ...body, group_by: ['state', time] }),
+      ])
+      const pairs = await pairsOf('municipality', 'state')
+      const values = new Map(
+        larger.data.map((row) => [`${codeOf(row, 'state')} ${codeOf(row, time)}`, row.metrics]),
+      )
+      t.ok(answer.data.length > 0)
+      const differences = answer.data.flatMap((row) => {
+        const expected = values.get(`${pairs.get(codeOf(row, 'municipality'))} ${codeOf(row, time)}`)
+        return body.metrics.filter(
+          (metric) => row.metrics[`${metric}__comparator`] !== (expected?.[metric] ?? null),
+        )
+      })
+      t.same(differences, [], time)
+      if ('incomplete' in options)
+        t.ok(
+          [...values.values()].some((metrics) => metrics.average_stay_days !== null),
+          time,
+        )
+    }
+  },
+)
+
 t.test('a country of which states were not collected is null, with a note', async (t) => {
   const { data, meta } = await answerOf({
     metrics: ['hospital_mortality_share', 'population_growth_since_census'],
