@@ -243,7 +243,7 @@ t.test('replicas', { skip: withoutS3 || process.env.SUS_TESTS !== 'all' }, async
 
   await t.test('a cache with a limit lets the releases of before go', async (t) => {
     const folder = temporaryFolder('replica-limited')
-    // What a killed replica left behind goes at its start, and would make room.
+    // A replica removes at its start what a killed one left behind; that would make room without a release going.
     const isLeft = (path: string): boolean => /^\.(?!derived$)/.test(basename(path))
     cpSync(folders[1] ?? '', folder, { recursive: true, filter: (path) => !isLeft(path) })
     const promoted = await forgeRelease(releasesDir, second, (_folder, manifest) => {

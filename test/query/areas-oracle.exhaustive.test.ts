@@ -427,7 +427,7 @@ t.test('one month of beds and twelve of admissions', async (t) => {
 })
 
 t.test('a group of several states needs only the state of the facility that is filtered', async (t) => {
-  // Nobody collected the admissions of Amapá in 2026-05. The facility lies in another state.
+  // The admissions of Amapá were not collected in 2026-05, and the facility lies in another state.
   const question: AreaQuestion = {
     metrics: ['hospital_mortality_share', 'admissions_value'],
     group_by: ['health_macroregion', 'financing_kind', 'municipality'],
@@ -516,7 +516,7 @@ const periodCounts = { values: 0, nulls: 0, bases: 0, totals: 0, windows: 0, par
 
 function drawPeriods(): {
   readonly body: object
-  readonly asked: PeriodsQuestion
+  readonly periods: PeriodsQuestion
   readonly times: readonly string[]
   readonly by: number
 } {
@@ -561,7 +561,7 @@ function drawPeriods(): {
     rowsByCode.set(JSON.stringify(codes), { codes, months: [...new Set([...before, ...covered])].sort() })
   }
   const rows = [...rowsByCode.values()]
-  const isSingle = rows.every(({ months: own }) => own.length === 1)
+  const isSingle = rows.every(({ months: covered }) => covered.length === 1)
   const over_period = hasStock && !isSingle ? pick(['last', 'first', 'avg'] as const) : null
   const state = question.filters.find(({ dimension }) => /state$/.test(dimension))
   const isPlain = question.filters.every(({ dimension }) => !/municip|health|facility|region/.test(dimension))
@@ -583,7 +583,7 @@ function drawPeriods(): {
   }
   return {
     body,
-    asked: { question, rows, over_period, allows, scope: (state?.value ?? []) as string[], isByPlace },
+    periods: { question, rows, over_period, allows, scope: (state?.value ?? []) as string[], isByPlace },
     times,
     by: !isCompared ? 0 : to === '-1y' ? -12 : -(LENGTHS[finest ?? ''] ?? 0),
   }
@@ -592,7 +592,7 @@ function drawPeriods(): {
 t.test('years, quarters, quadrimesters and windows are those of the oracle', async (t) => {
   const wrong: string[] = []
   for (let turn = 0; turn < PERIODS; turn += 1) {
-    const { body: query, asked, times, by } = drawPeriods()
+    const { body: query, periods, times, by } = drawPeriods()
     const { status, body } = await client.query(query)
     const name = JSON.stringify(query)
     if (status !== 200) {
@@ -606,37 +606,39 @@ t.test('years, quarters, quadrimesters and windows are those of the oracle', asy
     for (const [place, { group_by, data: rows }] of levels.entries()) {
       const others = group_by.filter((code) => !times.includes(code))
       // Months of totals are those of the rows.
-      const isByPlace = place === 0 ? asked.isByPlace : false
+      const isByPlace = place === 0 ? periods.isByPlace : false
       const oracle = answerPeriods(
-        { ...asked, isByPlace, question: { ...asked.question, group_by: others } },
+        { ...periods, isByPlace, question: { ...periods.question, group_by: others } },
         data,
         EVERY_STATE,
       )
-      if (place > 0 && asked.allows && asked.isByPlace) continue
+      if (place > 0 && periods.allows && periods.isByPlace) continue
       const left = new Set(oracle.keys)
       for (const { dimensions, metrics: values } of rows) {
-        const own = times.map((code) => dimensions[code]?.code ?? null)
-        const row = asked.rows.findIndex(({ codes }) => JSON.stringify(codes) === JSON.stringify(own))
+        const periodCodes = times.map((code) => dimensions[code]?.code ?? null)
+        const row = periods.rows.findIndex(
+          ({ codes }) => JSON.stringify(codes) === JSON.stringify(periodCodes),
+        )
         const codes = others.map((code) => dimensions[code]?.code ?? null)
         left.delete(JSON.stringify([row, codes]))
         if (row < 0) {
-          wrong.push(`${name}: no row ${own.join()}`)
+          wrong.push(`${name}: no row ${periodCodes.join()}`)
           continue
         }
-        for (const metric of asked.question.metrics) {
+        for (const metric of periods.question.metrics) {
           const check = (found: number | null, wanted: string | null, what: string): void => {
             periodCounts.values += 1
             if (wanted === null) periodCounts.nulls += 1
             else {
               if (place > 0) periodCounts.totals += 1
               if ('window' in query) periodCounts.windows += 1
-              if (asked.allows) periodCounts.partial += 1
+              if (periods.allows) periodCounts.partial += 1
               if (metric === 'bed_capacity_sus') periodCounts.stocks += 1
               if (metric.startsWith('federal')) periodCounts.years += 1
             }
             if ((wanted === null ? null : Number(wanted)) !== found)
               wrong.push(
-                `${name}: by ${group_by.join()} ${JSON.stringify([...own, ...codes])} ${what} is ${found}, not ${wanted}`,
+                `${name}: by ${group_by.join()} ${JSON.stringify([...periodCodes, ...codes])} ${what} is ${found}, not ${wanted}`,
               )
           }
           check(values[metric] ?? null, oracle.valueOf(metric, row, codes), metric)

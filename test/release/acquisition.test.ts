@@ -1,4 +1,4 @@
-/** Where published files were fetched stands in the answer of a release, as far as it was recorded. */
+/** The answer of a release says where its published files were fetched, as far as that was recorded. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

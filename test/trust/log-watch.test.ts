@@ -1,4 +1,4 @@
-/** What a server says of the log while it runs: bytes as the checkpoint says, and the files beside releases that are damaged. */
+/** A running server sends the bytes of the log that its checkpoint covers, and names damaged files beside releases. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
