@@ -79,7 +79,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
           'parameter?': text('Parameter of the address.'),
           'pointer?': text('Place in the body, as a JSON pointer.'),
           message: text('What may stand there.'),
-          'allowed?': list({ type: ['string', 'integer'] }, 'All or the nearest of what is allowed.'),
+          'allowed?': list({ type: ['string', 'number'] }, 'All or the nearest of what is allowed.'),
         }),
       ),
     },
