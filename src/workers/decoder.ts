@@ -1,4 +1,4 @@
-/** Worker process that reads files of admissions or production, one per job, and returns their aggregated rows. */
+/** Worker process that reads aggregated files, such as those of admissions, one per job, and returns their aggregated rows. */
 import { type DecodeJob, decode } from '../import/aggregated/decoders.ts'
 
 process.on('disconnect', () => process.exit())

@@ -3,12 +3,14 @@
  * Published municipality codes have six digits, and the municipality list has seven. Old codes become current ones if DATASUS's
  * table was imported. 53xxxx becomes Brasília. Other unknown codes become the ignored municipality of their state.
  */
+import type { DATASETS } from '../../model/datasets.ts'
+import type { AddedUpTable } from '../../model/dimensions.ts'
 import { STATES } from '../../model/territory/states.ts'
 import { createSetAside } from '../rejected-rows.ts'
 import { quoteText, type Session } from '../session.ts'
 
 /** Prefix of the area's tables, because all areas of an import share one session. */
-export type AggregatedAreaName = 'sih' | 'sia'
+export type AggregatedAreaName = (typeof DATASETS)[AddedUpTable]['area']
 
 /** Columns that identify the published file of an aggregated row. */
 export const SOURCE_FILE_COLUMNS =

@@ -1,12 +1,12 @@
 /**
- * Builds a release whose rows are aggregated from monthly files by state. Each area supplies its files and the functions that
- * append, write and check a month. The result is Parquet in the staging folder and the manifest contents. Files are aggregated
- * while they are read, on all cores (decoders.ts). Reading runs at most one month ahead of writing, so memory holds the groups of
- * two months. A newer import replaces a whole month of a state; the area decides beforehand which files form one.
+ * Builds a release whose rows are aggregated from files by state and month, or by state and year. Each area supplies its files,
+ * its tables and its checks. The result is Parquet in the staging folder and the manifest contents. A batch is the files of one
+ * month (of one year). Files are aggregated while they are read, on all cores (decoders.ts). Reading runs at most one batch ahead
+ * of writing, so memory holds the groups of two batches. A newer import replaces a whole batch of a state; the area decides
+ * beforehand which files form one.
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { AddedUpTable } from '../../model/dimensions.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { BuildContext, BuiltArea } from '../area.ts'
 import { stageMunicipalityCodes } from '../cnes/municipality-codes.ts'
@@ -16,12 +16,21 @@ import { ImportError } from '../import-error.ts'
 import { HeaderList } from '../readers/header-list.ts'
 import { countsAsRejected, listSetAside, noteAside, rejectedRows, writeSetAside } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
-import { type CodeList, readCodeTables } from '../sih/code-tables.ts'
-import { writeCodeLists } from '../sih/tables.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
 import { type AggregatedAreaName, oldCodesTable, rejectedRowsTable } from './area.ts'
-import { type DecodeJob, type FileKind, type NamePartsOf, type ReadOf, readInOrder } from './decoders.ts'
+import { writeCodeLists } from './code-lists.ts'
+import { type CodeList, readCodeTables } from './code-tables.ts'
+import { type DecodeJob, readInOrder } from './decoders.ts'
 import { groupBy } from './group-by.ts'
+import type { FileKind, NamePartsOf, ReadOf } from './readers.ts'
+import {
+  appendFile,
+  createRows,
+  createStagedTables,
+  dropRows,
+  type StagedTable,
+  writeRows,
+} from './tables.ts'
 
 const PUBLISHER = 'DATASUS'
 
@@ -43,16 +52,17 @@ export interface AggregatedArea<Kind extends FileKind> {
   readonly area: AggregatedAreaName
   readonly kind: Kind
   readonly rowsLabel: string
-  readonly facts: readonly AddedUpTable[]
+  readonly tables: readonly StagedTable[]
+  /** SQL of the codes that the rows of a batch use: list, code. */
+  readonly usedCodes: string
   /** Published columns that are read. */
   readonly columns: readonly string[]
   readonly lists: readonly CodeList[]
   readonly rejectedTable: string
-  /** @param municipalities Parquet of the municipality list */
-  createTables(session: Session, municipalities: string): Promise<void>
-  append(session: Session, read: AppendedFile<Kind>): Promise<void>
-  writeMonth(session: Session, staging: string, period: number): Promise<readonly DatasetOutput[]>
-  checkMonth(
+  /** @returns the months (YYYYMM) that a batch covers. Without it, the period of a file is its month. */
+  periodsOf?(period: number, files: readonly FileTotals<Kind>[]): readonly number[]
+  /** Compares the rows of a batch with its files, and counts unusual rows. */
+  checkBatch(
     session: Session,
     period: number,
     files: readonly FileTotals<Kind>[],
@@ -80,7 +90,8 @@ export async function buildAggregatedArea<Kind extends FileKind>(
   { monthly, tables, municipalities }: AggregatedFiles<Kind>,
   { session, staging, needed, onProgress, threads }: BuildContext,
 ): Promise<BuiltArea> {
-  const { area, kind, facts } = definition
+  const { area, kind, tables: stagedTables } = definition
+  const facts = stagedTables.map(({ dataset }) => dataset)
   const demography = needed.get('demography')
   if (demography === undefined)
     throw new ImportError(
@@ -89,7 +100,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       "Add IBGE's list of municipalities and population to the import, or import them first",
     )
   const codes = await readCodeTables(tables)
-  await definition.createTables(session, join(demography, 'municipalities/part-0.parquet'))
+  await createStagedTables(session, area, stagedTables, join(demography, 'municipalities/part-0.parquet'))
   const oldCodes = await stageMunicipalityCodes(session, municipalities, oldCodesTable(area))
   for (const { file, row } of [...codes.unread, ...oldCodes.unread])
     await noteAside(session, rejectedRowsTable(area), 'code_tables', file, [
@@ -117,7 +128,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         headers.add(found.name, read.columns, definition.columns)
         await noteAside(session, rejectedRowsTable(area), facts[0] ?? area, found.name, read.setAside)
         const appended = { ...nameParts, ...read, file: found.name } as unknown as AppendedFile<Kind>
-        await definition.append(session, appended)
+        await appendFile(session, area, stagedTables, appended)
         // Do not count deleted rows here, because `rows` does not include them.
         const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))
         totals.push({ ...appended, setAside: rejected.length } as unknown as FileTotals<Kind>)
@@ -131,26 +142,31 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         })
       }
       onProgress(`month ${period}: write`)
-      outputs.push(...(await definition.writeMonth(session, staging, period)))
-      const monthResult = await definition.checkMonth(session, period, totals)
-      checks.push(...monthResult.checks)
-      Object.assign(counts, monthResult.counts)
+      await createRows(session, area, stagedTables)
+      await session.run(`INSERT INTO ${area}_codes ${definition.usedCodes}`)
       const rowsByState = groupBy(totals, ({ uf }) => uf)
       const states = [...rowsByState.keys()].sort()
       const rowsOf = (uf: string): number =>
         (rowsByState.get(uf) ?? []).reduce((sum, { rows }) => sum + rows, 0)
-      for (const table of facts)
-        coverage[table] = {
-          ...coverage[table],
-          [period]: await describeContents(
-            session,
-            staging,
-            table,
-            period,
-            { family: 'state', states },
-            states.filter((uf) => rowsOf(uf) === 0),
-          ),
-        }
+      for (const month of definition.periodsOf?.(period, totals) ?? [period]) {
+        outputs.push(...(await writeRows(session, staging, area, stagedTables, month)))
+        for (const table of facts)
+          coverage[table] = {
+            ...coverage[table],
+            [month]: await describeContents(
+              session,
+              staging,
+              table,
+              month,
+              { family: 'state', states },
+              states.filter((uf) => rowsOf(uf) === 0),
+            ),
+          }
+      }
+      const batchResult = await definition.checkBatch(session, period, totals)
+      checks.push(...batchResult.checks)
+      Object.assign(counts, batchResult.counts)
+      await dropRows(session, area, stagedTables)
       const [table] = facts
       if (table !== undefined)
         publishedRows.push(...states.map((uf) => ({ table, uf, period, rows: rowsOf(uf) })))

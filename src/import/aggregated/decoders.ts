@@ -1,39 +1,11 @@
 /**
- * Reads admissions or production files in parallel worker processes. Results are returned in the order of the files, so an import
- * writes the same bytes with any number of processes. The readers are in sih/admission-files.ts and sia/production-files.ts.
+ * Reads aggregated files in parallel worker processes. Results are returned in the order of the files, so an import writes the
+ * same bytes with any number of processes. readers.ts lists the readers.
  */
 import { createJobWorker } from '../../workers/entry.ts'
 import { ImportError, type PackedError, packError, unpackError } from '../import-error.ts'
-import { type ProductionFileName, type ReadProduction, readProduction } from '../sia/production-files.ts'
-import {
-  type AdmissionFileName,
-  type ReadAdmissions,
-  readAdmissions,
-  type Sums,
-} from '../sih/admission-files.ts'
-
-interface Kinds {
-  readonly admissions: { readonly promise: AdmissionFileName; readonly read: ReadAdmissions }
-  readonly production: { readonly promise: ProductionFileName; readonly read: ReadProduction }
-}
-export type FileKind = keyof Kinds
-export type NamePartsOf<Kind extends FileKind> = Kinds[Kind]['promise']
-export type ReadOf<Kind extends FileKind> = Kinds[Kind]['read']
-
-type Reader<Kind extends FileKind> = (
-  path: string,
-  name: string,
-  nameParts: NamePartsOf<Kind>,
-) => Promise<ReadOf<Kind>>
-const READERS: { readonly [Kind in FileKind]: Reader<Kind> } = {
-  admissions: readAdmissions,
-  production: readProduction,
-}
-/** Members of a result that hold sums by group. */
-const GROUPS: Readonly<Record<FileKind, readonly string[]>> = {
-  admissions: ['byHospital', 'byResidence'],
-  production: ['groups'],
-}
+import type { Sums } from '../sih/admission-files.ts'
+import { type FileKind, type NamePartsOf, READERS, type ReadOf } from './readers.ts'
 
 export interface DecodeJob<Kind extends FileKind = FileKind> {
   readonly kind: Kind
@@ -43,12 +15,17 @@ export interface DecodeJob<Kind extends FileKind = FileKind> {
   readonly bytes: number
 }
 
+type Reader<Kind extends FileKind> = (
+  path: string,
+  name: string,
+  nameParts: NamePartsOf<Kind>,
+) => Promise<ReadOf<Kind>>
 const readJob = <Kind extends FileKind>({
   kind,
   path,
   name,
   promise,
-}: DecodeJob<Kind>): Promise<ReadOf<Kind>> => READERS[kind](path, name, promise)
+}: DecodeJob<Kind>): Promise<ReadOf<Kind>> => (READERS[kind].read as Reader<Kind>)(path, name, promise)
 
 /** Groups packed into one string and one array, which cross processes in a tenth of the time of objects. */
 interface PackedSums {
@@ -83,7 +60,7 @@ const mapGroups = (kind: FileKind, result: Packed, transform: (groups: unknown) 
   Object.fromEntries(
     Object.entries(result).map(([name, value]) => [
       name,
-      GROUPS[kind].includes(name) ? transform(value) : value,
+      (READERS[kind].groups as readonly string[]).includes(name) ? transform(value) : value,
     ]),
   )
 

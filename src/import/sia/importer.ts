@@ -4,17 +4,16 @@
  * files form a month of a state: either one complete file or all parts without a gap.
  */
 import { WHOLE_FILE } from '../../model/sia/code-lists.ts'
-import { OUTPATIENT_TABLES } from '../../model/sia/datasets.ts'
 import { READ_COLUMNS } from '../../model/sia/layout.ts'
 import { REAIS_FROM } from '../../model/sih/layout.ts'
 import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
+import { isProcedureTable } from '../aggregated/code-tables.ts'
 import { groupBy } from '../aggregated/group-by.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
-import { isProcedureTable } from '../sih/code-tables.ts'
 import { recogniseProductionFile } from './production-files.ts'
-import { appendProduction, checkMonth, createTables, writeCarePeriods, writeMonth } from './tables.ts'
+import { checkMonth, PRODUCTION_TABLE, USED_CODES, writeCarePeriods } from './tables.ts'
 
 type ProductionFile = MonthlyFile<'production'>
 
@@ -22,14 +21,12 @@ const PRODUCTION: AggregatedArea<'production'> = {
   area: 'sia',
   kind: 'production',
   rowsLabel: 'outpatient production',
-  facts: OUTPATIENT_TABLES,
+  tables: [PRODUCTION_TABLE],
+  usedCodes: USED_CODES,
   columns: READ_COLUMNS,
   lists: ['procedures', 'procedure_groups', 'procedure_subgroups', 'procedure_forms'],
   rejectedTable: 'set_aside_production',
-  createTables,
-  append: appendProduction,
-  writeMonth,
-  checkMonth,
+  checkBatch: checkMonth,
   writeExtraLists: writeCarePeriods,
 }
 

@@ -79,7 +79,7 @@ export interface ReadProduction {
 export async function readProduction(
   path: string,
   name: string,
-  nameParts: Pick<ProductionFileName, 'uf' | 'period'>,
+  nameParts: ProductionFileName,
 ): Promise<ReadProduction> {
   const aggregator = new ProductionAggregator(name, nameParts.uf, nameParts.period)
   let columns: readonly string[] = []

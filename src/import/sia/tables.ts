@@ -1,68 +1,42 @@
 /**
- * Stages aggregated outpatient production in DuckDB, then writes and checks the partition of a month and writes the months of
- * care. Published municipality codes are mapped (aggregated/area.ts), and rows that get the same code are summed, so keys are
- * unique. Each row belongs to one published file, so the parts of a month stay separate.
+ * The table of outpatient production, as aggregated/tables.ts stages it, the list of months of care and the checks of a month.
+ * Each row belongs to one published file, so the parts of a month stay separate.
  */
 import { WHOLE_FILE } from '../../model/sia/code-lists.ts'
-import {
-  createMunicipalityTables,
-  fileStateCode,
-  mapMunicipalities,
-  readSums,
-  SOURCE_FILE_COLUMNS,
-  SOURCE_FILE_SELECT,
-  sigtapPrefix,
-  sumMeasures,
-} from '../aggregated/area.ts'
-import type { AppendedFile, FileTotals } from '../aggregated/build.ts'
+import { sigtapPrefix } from '../aggregated/area.ts'
+import type { FileTotals } from '../aggregated/build.ts'
+import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
 import type { Session } from '../session.ts'
 import { type DatasetOutput, type NamedCheck, writeDataset } from '../write-parquet.ts'
 import { MEASURES } from './production-files.ts'
 
-const MEASURE_COLUMNS = MEASURES.map((measure) => `${measure} BIGINT`).join(', ')
-
-export async function createTables(session: Session, municipalities: string): Promise<void> {
-  await createMunicipalityTables(session, 'sia', municipalities)
-  await session.run(
-    `CREATE TABLE sia_production (${SOURCE_FILE_COLUMNS}, file_part VARCHAR, care_period VARCHAR, cnes_code VARCHAR, procedure_code VARCHAR,
-       financing_code VARCHAR, complexity_code VARCHAR, instrument_code VARCHAR, published6 VARCHAR, ${MEASURE_COLUMNS})`,
-  )
-}
-
-export async function appendProduction(session: Session, read: AppendedFile<'production'>): Promise<void> {
-  await session.append('sia_production', (appender) => {
-    for (const { codes, values } of read.groups) {
-      for (const text of [read.uf, read.file, read.sha256]) appender.appendVarchar(text)
-      appender.appendInteger(read.rows)
-      for (const text of [read.part, ...codes]) appender.appendVarchar(text)
-      for (const value of values) appender.appendBigInt(BigInt(value))
-      appender.endRow()
-    }
-  })
-}
-
-const MONTH_ROWS = `
-  SELECT care_period, cnes_code, place_uf AS uf, place_code AS municipality_ibge_code, any_value(place_name) AS municipality_name,
+export const PRODUCTION_TABLE: StagedTable = {
+  dataset: 'outpatient_production',
+  groups: 'groups',
+  fileAttribute: { attribute: 'part', column: 'file_part' },
+  codes: [
+    'care_period',
+    'cnes_code',
+    'procedure_code',
+    'financing_code',
+    'complexity_code',
+    'instrument_code',
+    'published6',
+  ],
+  measures: MEASURES,
+  columns: `care_period, cnes_code, place_uf AS uf, place_code AS municipality_ibge_code, any_value(place_name) AS municipality_name,
     procedure_code, ${sigtapPrefix(2)} AS procedure_group_code, ${sigtapPrefix(4)} AS procedure_subgroup_code, ${sigtapPrefix(6)} AS procedure_form_code,
-    financing_code, complexity_code, instrument_code, file_part, ${SOURCE_FILE_SELECT}, ${sumMeasures(MEASURES)}
-  FROM ${mapMunicipalities('sia', 'sia_production', fileStateCode('sia'))}
-  GROUP BY ALL`
-
-export async function writeMonth(
-  session: Session,
-  staging: string,
-  period: number,
-): Promise<DatasetOutput[]> {
-  await session.run(
-    `CREATE TABLE sia_rows AS ${MONTH_ROWS};
-     INSERT INTO sia_codes SELECT DISTINCT 'procedures', procedure_code FROM sia_rows
-       UNION ALL SELECT DISTINCT 'procedure_groups', procedure_group_code FROM sia_rows WHERE procedure_group_code IS NOT NULL
-       UNION ALL SELECT DISTINCT 'procedure_subgroups', procedure_subgroup_code FROM sia_rows WHERE procedure_subgroup_code IS NOT NULL
-       UNION ALL SELECT DISTINCT 'procedure_forms', procedure_form_code FROM sia_rows WHERE procedure_form_code IS NOT NULL
-       UNION ALL SELECT DISTINCT 'care_periods', care_period FROM sia_rows`,
-  )
-  return [await writeDataset(session, staging, 'outpatient_production', period, 'FROM sia_rows')]
+    financing_code, complexity_code, instrument_code, file_part`,
+  stateWithoutCode: 'file',
 }
+const ROWS = rowsTable('sia', 'outpatient_production')
+
+/** SQL of the codes that the rows of a month use, by list. */
+export const USED_CODES = `SELECT DISTINCT 'procedures', procedure_code FROM ${ROWS}
+  UNION ALL SELECT DISTINCT 'procedure_groups', procedure_group_code FROM ${ROWS} WHERE procedure_group_code IS NOT NULL
+  UNION ALL SELECT DISTINCT 'procedure_subgroups', procedure_subgroup_code FROM ${ROWS} WHERE procedure_subgroup_code IS NOT NULL
+  UNION ALL SELECT DISTINCT 'procedure_forms', procedure_form_code FROM ${ROWS} WHERE procedure_form_code IS NOT NULL
+  UNION ALL SELECT DISTINCT 'care_periods', care_period FROM ${ROWS}`
 
 export const writeCarePeriods = async (session: Session, staging: string): Promise<DatasetOutput[]> => [
   await writeDataset(
@@ -75,7 +49,7 @@ export const writeCarePeriods = async (session: Session, staging: string): Promi
   ),
 ]
 
-/** Compares the rows of a month with its files, counts unusual rows, and empties the tables for the next month. */
+/** Compares the rows of a month with its files and counts unusual rows. */
 export async function checkMonth(
   session: Session,
   period: number,
@@ -83,7 +57,6 @@ export async function checkMonth(
 ): Promise<{ checks: NamedCheck[]; counts: Record<string, number> }> {
   const sumFiles = (figureOf: (file: FileTotals<'production'>) => number): number =>
     files.reduce((sum, file) => sum + figureOf(file), 0)
-  const writtenSums = await readSums(session, 'sia_rows', MEASURES)
   const unequalCounts = files.flatMap(({ unequalValues }) => unequalValues ?? [])
   const checks = [
     // These two always hold here: rows of another month and missing parts stop the import earlier.
@@ -105,20 +78,22 @@ export async function checkMonth(
     },
     {
       name: 'production_sums_equal_snapshot',
-      violations: writtenSums.reduce(
-        (sum, value, index) => sum + Math.abs(value - sumFiles(({ totals }) => totals[index] ?? 0)),
-        0,
+      violations: await compareSums(
+        session,
+        'sia',
+        PRODUCTION_TABLE,
+        files.map(({ totals }) => totals),
       ),
     },
     {
       name: 'production_has_municipalities',
-      violations: await session.number('SELECT count(*) FROM sia_rows WHERE municipality_ibge_code IS NULL'),
+      violations: await session.number(`SELECT count(*) FROM ${ROWS} WHERE municipality_ibge_code IS NULL`),
     },
   ]
   const countRecords = (condition: string): Promise<number> =>
-    session.number(`SELECT coalesce(sum(records), 0) FROM sia_rows WHERE ${condition}`)
+    session.number(`SELECT coalesce(sum(records), 0) FROM ${ROWS} WHERE ${condition}`)
   const counts: Record<string, number> = {
-    production_records: writtenSums[0] ?? 0,
+    production_records: await countRecords('true'),
     production_records_not_approved: sumFiles(({ counts: rowCounts }) => rowCounts.notApproved),
     production_records_of_earlier_months_of_care: sumFiles(
       ({ counts: rowCounts }) => rowCounts.ofEarlierMonths,
@@ -132,7 +107,6 @@ export async function checkMonth(
   // Record the number of parts that were read, because the files do not state how many exist.
   for (const { uf, part } of files)
     if (part !== WHOLE_FILE) counts[`production_parts_${uf}`] = (counts[`production_parts_${uf}`] ?? 0) + 1
-  await session.run('DROP TABLE sia_rows; DELETE FROM sia_production')
   return {
     checks: checks.map(({ name, violations }) => ({ name: `${name}_${period}`, violations })),
     counts: Object.fromEntries(Object.entries(counts).map(([name, count]) => [`${name}_${period}`, count])),

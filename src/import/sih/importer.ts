@@ -3,28 +3,25 @@
  * SIGTAP and CID-10, DATASUS's table of old municipality codes and the municipality list of a demography release. This file
  * accepts exactly one file per state and month.
  */
-import { ADMISSION_TABLES } from '../../model/sih/datasets.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../../model/sih/layout.ts'
 import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
+import { isCodeTable } from '../aggregated/code-tables.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
 import { recogniseAdmissionFile, refuseOtherKinds } from './admission-files.ts'
-import { isCodeTable } from './code-tables.ts'
-import { appendAdmissions, CODE_LISTS, checkMonth, createTables, writeMonth } from './tables.ts'
+import { CODE_LISTS, checkMonth, TABLES, USED_CODES } from './tables.ts'
 
 const ADMISSIONS: AggregatedArea<'admissions'> = {
   area: 'sih',
   kind: 'admissions',
   rowsLabel: 'hospital admissions',
-  facts: ADMISSION_TABLES,
+  tables: TABLES,
+  usedCodes: USED_CODES,
   columns: [...REQUIRED_COLUMNS, ...OPTIONAL_COLUMNS],
   lists: CODE_LISTS,
   rejectedTable: 'set_aside_admissions',
-  createTables,
-  append: appendAdmissions,
-  writeMonth,
-  checkMonth,
+  checkBatch: checkMonth,
 }
 
 export const SIH: AreaImporter = {

@@ -1,0 +1,16 @@
+/** Lists the readers of aggregated files by kind of file. Workers look a reader up by this name, so a new area adds an entry here. */
+import { readProduction } from '../sia/production-files.ts'
+import { readAdmissions } from '../sih/admission-files.ts'
+
+/** `groups` names the members of a result that hold sums by group. */
+export const READERS = {
+  admissions: { read: readAdmissions, groups: ['byHospital', 'byResidence'] },
+  production: { read: readProduction, groups: ['groups'] },
+} as const
+
+export type FileKind = keyof typeof READERS
+type ReadFunction<Kind extends FileKind> = (typeof READERS)[Kind]['read']
+/** Attributes of a file from its name. */
+export type NamePartsOf<Kind extends FileKind> = Parameters<ReadFunction<Kind>>[2]
+/** Result of reading a file. */
+export type ReadOf<Kind extends FileKind> = Awaited<ReturnType<ReadFunction<Kind>>>

@@ -1,0 +1,160 @@
+/**
+ * Stages the groups of aggregated files in DuckDB and writes them as partitions. An area declares its tables (StagedTable) and
+ * the rest is the same for all areas: published municipality codes are mapped (area.ts), rows that get the same codes are summed,
+ * so keys are unique, and the sums are compared with the totals of the files.
+ */
+import type { AddedUpTable } from '../../model/dimensions.ts'
+import type { Session } from '../session.ts'
+import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
+import {
+  type AggregatedAreaName,
+  createMunicipalityTables,
+  fileStateCode,
+  mapMunicipalities,
+  readSums,
+  SOURCE_FILE_COLUMNS,
+  SOURCE_FILE_SELECT,
+  sumMeasures,
+} from './area.ts'
+
+export interface StagedTable {
+  readonly dataset: AddedUpTable
+  /** Member of a decoded file that holds the groups. */
+  readonly groups: string
+  /** Attribute of the file name that is a text column of every row: its column. */
+  readonly fileAttribute?: { readonly attribute: string; readonly column: string }
+  /**
+   * Text columns of the codes of a group, in their order. One of them is published6, the municipality. With reference_period
+   * (YYYYMM) among them, a file has rows of several partitions.
+   */
+  readonly codes: readonly string[]
+  readonly measures: readonly string[]
+  /** SQL of the selected columns except measures and those of the file; place_code, place_name and place_uf are the municipality. */
+  readonly columns: string
+  /** State of rows whose municipality code names no state: that of the file, or none. */
+  readonly stateWithoutCode: 'file' | 'none'
+}
+
+const stagedTable = (area: AggregatedAreaName, { dataset }: StagedTable): string =>
+  `${area}_staged_${dataset}`
+/** @returns name of the table that holds the rows of a batch, from createRows to dropRows */
+export const rowsTable = (area: AggregatedAreaName, dataset: AddedUpTable): string =>
+  `${area}_rows_${dataset}`
+
+/** @param municipalities Parquet of the municipality list */
+export async function createStagedTables(
+  session: Session,
+  area: AggregatedAreaName,
+  tables: readonly StagedTable[],
+  municipalities: string,
+): Promise<void> {
+  await createMunicipalityTables(session, area, municipalities)
+  for (const table of tables) {
+    const texts = [...(table.fileAttribute === undefined ? [] : [table.fileAttribute.column]), ...table.codes]
+    await session.run(
+      `CREATE TABLE ${stagedTable(area, table)} (${SOURCE_FILE_COLUMNS}, ${texts.map((text) => `${text} VARCHAR`).join(', ')},
+         ${table.measures.map((measure) => `${measure} BIGINT`).join(', ')})`,
+    )
+  }
+}
+
+interface DecodedFile {
+  readonly uf: string
+  readonly file: string
+  readonly sha256: string
+  readonly rows: number
+}
+interface Group {
+  readonly codes: readonly string[]
+  readonly values: Iterable<number>
+}
+
+/** Appends the groups of a file. An empty code becomes null. */
+export async function appendFile(
+  session: Session,
+  area: AggregatedAreaName,
+  tables: readonly StagedTable[],
+  read: DecodedFile,
+): Promise<void> {
+  const members = read as unknown as Readonly<Record<string, unknown>>
+  for (const table of tables)
+    await session.append(stagedTable(area, table), (appender) => {
+      const { fileAttribute } = table
+      const texts = [
+        read.uf,
+        read.file,
+        read.sha256,
+        ...(fileAttribute === undefined ? [] : [String(members[fileAttribute.attribute])]),
+      ]
+      for (const { codes, values } of members[table.groups] as Iterable<Group>) {
+        for (const text of texts.slice(0, 3)) appender.appendVarchar(text)
+        appender.appendInteger(read.rows)
+        for (const text of texts.slice(3)) appender.appendVarchar(text)
+        for (const code of codes)
+          if (code === '') appender.appendNull()
+          else appender.appendVarchar(code)
+        for (const value of values) appender.appendBigInt(BigInt(value))
+        appender.endRow()
+      }
+    })
+}
+
+/** Sums the staged groups into the rows of the datasets. */
+export async function createRows(
+  session: Session,
+  area: AggregatedAreaName,
+  tables: readonly StagedTable[],
+): Promise<void> {
+  for (const table of tables) {
+    const state = table.stateWithoutCode === 'file' ? fileStateCode(area) : 'NULL'
+    await session.run(
+      `CREATE TABLE ${rowsTable(area, table.dataset)} AS
+       SELECT ${table.columns}, ${SOURCE_FILE_SELECT}, ${sumMeasures(table.measures)}
+       FROM ${mapMunicipalities(area, stagedTable(area, table), state)}
+       GROUP BY ALL`,
+    )
+  }
+}
+
+/** Writes the partitions of one period. */
+export async function writeRows(
+  session: Session,
+  staging: string,
+  area: AggregatedAreaName,
+  tables: readonly StagedTable[],
+  period: number,
+): Promise<DatasetOutput[]> {
+  const outputs: DatasetOutput[] = []
+  for (const { dataset, codes } of tables) {
+    const ofPeriod = codes.includes('reference_period') ? ` WHERE reference_period = '${period}'` : ''
+    outputs.push(
+      await writeDataset(session, staging, dataset, period, `FROM ${rowsTable(area, dataset)}${ofPeriod}`),
+    )
+  }
+  return outputs
+}
+
+/** @returns absolute difference between the sums of the rows and those of the files, over all measures */
+export async function compareSums(
+  session: Session,
+  area: AggregatedAreaName,
+  { dataset, measures }: StagedTable,
+  totalsOfFiles: readonly (readonly number[])[],
+): Promise<number> {
+  const written = await readSums(session, rowsTable(area, dataset), measures)
+  return written.reduce(
+    (sum, value, index) =>
+      sum + Math.abs(value - totalsOfFiles.reduce((total, totals) => total + (totals[index] ?? 0), 0)),
+    0,
+  )
+}
+
+/** Empties the tables for the next batch of files. */
+export async function dropRows(
+  session: Session,
+  area: AggregatedAreaName,
+  tables: readonly StagedTable[],
+): Promise<void> {
+  for (const table of tables)
+    await session.run(`DROP TABLE ${rowsTable(area, table.dataset)}; DELETE FROM ${stagedTable(area, table)}`)
+}
