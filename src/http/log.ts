@@ -53,8 +53,9 @@ export function loggerOptions(level: LogLevel): LoggerOptions {
 export const createLogger = (level: LogLevel, stream?: DestinationStream): Logger =>
   pino(
     loggerOptions(level),
-    // Buffer lines, and flush every tenth of a second and at exit: a write per line costs as much as the line.
-    stream ?? pino.destination({ sync: false, minLength: 32_768, maxWrite: 65_536, periodicFlush: 100 }),
+    // Buffer lines, and flush every tenth of a second and at exit: a write per line costs as much as the line. The pieces are short,
+    // because the destination measures the piece that it gathers again at each line: with pieces of 64 KB a line took 18 µs, not 4.
+    stream ?? pino.destination({ sync: false, minLength: 4096, maxWrite: 5000, periodicFlush: 100 }),
   )
 
 export interface AccessLine {
