@@ -20,6 +20,7 @@ const SQL_TYPES: Readonly<Record<FieldType, string>> = {
   cells: 'STRUCT(source_row INTEGER, raw_value VARCHAR)[]',
   codes: 'VARCHAR[]',
   percentage: 'DECIMAL(12, 2)',
+  index: 'DECIMAL(30, 13)',
 }
 
 export const sqlTypeOf = (field: FieldName): string =>

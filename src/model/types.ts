@@ -27,6 +27,7 @@ export type FieldType =
   | 'cells' // list of structs: row of the published file, published cell
   | 'codes' // list of codes
   | 'percentage' // exact, two decimals
+  | 'index' // exact, 13 decimals
 
 /** A column. It has the same name from Parquet to JSON, and in every dataset that has it. */
 export interface Field {
@@ -172,6 +173,8 @@ export interface Measure {
   /** Standardized measures only: counts the events, or gives the variance of the weighted sum, for the limits. */
   readonly statistic?: 'events' | 'variance'
   readonly where?: readonly Condition[]
+  /** Constant prices: month (YYYYMM) and the integer that its sum is multiplied by. Other months count for nothing. */
+  readonly factors?: readonly (readonly [month: number, factor: string])[]
 }
 
 interface MetricBase {

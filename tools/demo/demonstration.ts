@@ -37,6 +37,7 @@ import { MONTHS_WITH_GAPS, stateFiles } from './gaps.ts'
 import { type DemoMunicipality, listMunicipalities } from './geography.ts'
 import { demonstrationMesh } from './mesh.ts'
 import { populationByAgeDbf } from './population-by-age.ts'
+import { priceIndexValues } from './prices.ts'
 import { PRODUCTION_CODES, productionFiles } from './production.ts'
 import { type Chance, createChance, inventCnpj } from './random.ts'
 import { TERRITORY_ARCHIVE, territoryTables } from './territory.ts'
@@ -113,7 +114,8 @@ export async function writeDemonstration(
   const catalogs = makeCatalogs()
   const written: { path: string; bytes: number }[] = []
   onProgress('population')
-  written.push(...(await writeIbge(join(out, 'ibge'), all, chance)))
+  const pricesUntil = options.gaps === true ? monthBefore(NEWEST, 1) : NEWEST
+  written.push(...(await writeIbge(join(out, 'ibge'), all, pricesUntil, chance)))
   written.push(...(await writePopulationByAge(join(out, 'datasus'), all, chance)))
   written.push(...(await writeTerritory(join(out, 'territory'), all, chance)))
   const months =
@@ -355,6 +357,7 @@ function municipalityRows(all: readonly DemoMunicipality[]): string[][] {
 async function writeIbge(
   folder: string,
   all: readonly DemoMunicipality[],
+  pricesUntil: number,
   chance: Chance,
 ): Promise<{ path: string; bytes: number }[]> {
   await mkdir(folder, { recursive: true })
@@ -406,6 +409,9 @@ async function writeIbge(
     await writeFile(path, `${JSON.stringify(sidraValues(all, variable, year, value), null, 1)}\n`)
     paths.push(path)
   }
+  const prices = join(folder, 'sidra_values_1737.json')
+  await writeFile(prices, `${JSON.stringify(priceIndexValues(pricesUntil, chance), null, 1)}\n`)
+  paths.push(prices)
   const mesh = join(folder, 'malha_municipios_demonstracao.json')
   await writeFile(mesh, `${demonstrationMesh(all, SYNTHETIC_MEMBER, DEMONSTRATION_TEXT)}\n`)
   paths.push(mesh)

@@ -42,6 +42,7 @@ const FIELD_SCHEMAS: Readonly<Record<FieldType, Json>> = {
   cells: list(object({ source_row: { type: 'integer' }, raw_value: TEXT })),
   codes: list({ type: 'string' }),
   percentage: { type: 'number' },
+  index: { type: 'string', pattern: '^[0-9]+\\.[0-9]{13}$' },
 }
 
 /** @returns a field's published columns, in the national base and in the files by state */

@@ -10,6 +10,7 @@ import { refuseManyCells, refuseWideGrid } from '../readers/unpack-limits.ts'
 import { findEstimatesHeader, readEstimates } from './estimates.ts'
 import { foldTitle, type Grid, type IbgeTable, isRecord, numberAsText } from './ibge-table.ts'
 import { findDtbHeader, readDtb, readLocalidades } from './municipality-lists.ts'
+import { hasMonths, isPriceTable, readPriceSheet, readPriceValues } from './price-index.ts'
 import { readAggregates, readSidraTable, readSidraValues, readSidraWide } from './sidra.ts'
 
 export type { IbgeTable } from './ibge-table.ts'
@@ -69,6 +70,7 @@ function readJson(file: string, bytes: Buffer): IbgeTable {
   if (!isRecord(first))
     throw new ImportError(file, 'is not an answer of the IBGE API', 'Fetch the file again')
   if ('resultados' in first) return readAggregates(file, value as unknown[])
+  if (hasMonths(first)) return readPriceValues(file, value as unknown[])
   if ('D1C' in first) return readSidraValues(file, value as unknown[])
   return readLocalidades(file, value as unknown[])
 }
@@ -89,7 +91,8 @@ function readWorkbook(file: string, bytes: Buffer): IbgeTable {
     throw new ImportError(file, 'is not a whole spreadsheet', 'Fetch the file again')
   }
   const table = sheets.get('tabela')
-  if (table !== undefined) return readSidraTable(file, table)
+  if (table !== undefined)
+    return isPriceTable(table) ? readPriceSheet(file, table) : readSidraTable(file, table)
   for (const grid of sheets.values()) {
     if (findEstimatesHeader(grid) >= 0) return readEstimates(file, grid, sheets.get('brasil e ufs') ?? null)
     if (findDtbHeader(grid) >= 0) return readDtb(file, grid)

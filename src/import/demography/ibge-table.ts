@@ -1,5 +1,6 @@
 /** Defines the table that every IBGE reader returns, with the source cell of each row, and parses single cells. */
 import { ImportError } from '../import-error.ts'
+import type { PriceRow } from './price-index.ts'
 
 export type PopulationType = 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'
 
@@ -31,10 +32,12 @@ export interface SetAsideCell {
 export interface IbgeTable {
   readonly family: string
   readonly synthetic: boolean
-  /** Number of municipal cells: municipalities + population + set_aside. */
+  /** Number of cells: municipalities + population + prices + set_aside. */
   readonly published: number
   readonly municipalities: readonly MunicipalityRow[]
   readonly population: readonly PopulationRow[]
+  /** Months of the price index; absent in other tables. */
+  readonly prices?: readonly PriceRow[]
   /** Cells with a mark in place of a number, and cells of other variables or of a category other than the total. */
   readonly set_aside: readonly SetAsideCell[]
   readonly totals: readonly {

@@ -29,6 +29,7 @@ import {
   recognisePopulationByAge,
   stagePopulationByAge,
 } from './population-by-age.ts'
+import { pickPrices, stagePrices } from './price-index.ts'
 import { regionsSql, stageTerritory, territoryColumns } from './territory.ts'
 import { chooseEdition, isUnreadTable, type TerritoryFiles, territoryRole } from './territory-files.ts'
 
@@ -229,6 +230,12 @@ async function buildDemography(
     setAside.add(snapshot.file, 'unknown_municipality', unknown)
   }
 
+  const prices = pickPrices(sources)
+  for (const { snapshot, table } of sources)
+    if (table.prices !== undefined && snapshot !== prices?.snapshot)
+      setAside.add(snapshot.file, 'superseded', table.prices.length)
+  const priceCounts = prices === null ? {} : await stagePrices(session, prices)
+
   const codes = list.table.municipalities.map(({ ibge_code }) => ibge_code)
   const territory = territoryFiles === null ? null : await stageTerritory(session, territoryFiles, codes)
   for (const { file, reason, rows, noun } of territory?.setAside ?? []) setAside.add(file, reason, rows, noun)
@@ -273,7 +280,8 @@ async function buildDemography(
     setAside.add(mesh?.mesh.file ?? '', reason, features, 'feature')
   rowsRead += mesh?.mesh.rows ?? 0
   rejected += outlines?.rejected ?? 0
-  const optionalDatasets = [...byAge, ...regionDatasets, ...(outlines?.datasets ?? [])]
+  const priceDatasets = prices === null ? [] : (['price_index'] as const)
+  const optionalDatasets = [...byAge, ...priceDatasets, ...regionDatasets, ...(outlines?.datasets ?? [])]
   for (const dataset of ['states', 'municipalities', 'population', ...optionalDatasets] as const)
     outputs.push(
       await writeDataset(session, staging, dataset, null, `SELECT * FROM ${quoteName(`${dataset}_out`)}`),
@@ -336,6 +344,7 @@ async function buildDemography(
             population_by_age_edition: Math.max(...ages.map(({ table }) => table.edition)),
           }),
       ...territory?.counts,
+      ...priceCounts,
     },
     setAside: setAside.list(),
     firstRows: setAside.first(),

@@ -1,4 +1,4 @@
-/** Datasets of the population of municipalities. */
+/** Datasets of the population of municipalities, and the price index. */
 import { equals, SOURCE, withinPlaces } from '../declare.ts'
 import type { Dataset } from '../types.ts'
 import { AGE_GROUPS, POPULATION_TYPES, SEXES } from './code-lists.ts'
@@ -54,5 +54,15 @@ export const DATASETS = {
     sorts: ['municipality_name', 'uf', 'reference_year', 'sex', 'age_group', 'population'],
     description:
       'Resident population of municipalities by sex and age group, 1 July: estimates of the Ministry of Health (POPSBR), another source than censuses and the estimates of IBGE.',
+  },
+  price_index: {
+    name: 'price_index',
+    area: 'demography',
+    periodic: false,
+    key: ['index_month'],
+    fields: ['index_month', 'index_value'],
+    internal: [...SOURCE, 'source_column', 'raw_value'],
+    description:
+      'Monthly index of consumer prices (IPCA, IBGE, SIDRA table 1737), with which values in reais of different months are compared.',
   },
 } as const satisfies Record<string, Dataset>

@@ -14,6 +14,13 @@ export const FIELDS = {
   sex: code('F female or M male.'),
   age_group: code('Age in completed years, in groups of five: 00-04 to 75-79, and 80+.'),
 
+  index_month: { type: 'integer', unit: 'YYYYMM', description: 'Month of the price index, YYYYMM.' },
+  index_value: {
+    type: 'index',
+    unit: 'index, December 1993 = 100',
+    description: 'Index number of consumer prices (IPCA) as published.',
+  },
+
   // Provenance columns, never shown.
   source_column: { type: 'string', nullable: true, description: 'Column of the published file.' },
   source_cells: {

@@ -1,4 +1,4 @@
-/** Population of municipalities: censuses, yearly estimates, and estimates by sex and age. */
+/** Population of municipalities (censuses, yearly estimates, estimates by sex and age) and the price index. */
 export { DATASETS } from './datasets.ts'
 export { DIMENSIONS } from './dimensions.ts'
 export { FIELDS } from './fields.ts'
