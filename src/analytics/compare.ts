@@ -22,6 +22,7 @@ import {
   printCauses,
 } from '../query/analytics/dialect/duckdb/records.ts'
 import { estimateAnswer } from '../query/analytics/estimate.ts'
+import { recordUnitOf } from '../query/analytics/options/prices.ts'
 import type { AggregatePlan, MeasurePosition, MetricPlan } from '../query/analytics/plan.ts'
 import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { componentAs } from '../query/text-schemas.ts'
@@ -329,7 +330,11 @@ function selectCauses(
       [...entries]
         .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
         // Causes are shown in reais, like the values; the records hold cents.
-        .map((entry) => ({ side, ...entry, delta: entry.delta / (side === 'denominator' ? 1 : metric.unit) }))
+        .map((entry) => ({
+          side,
+          ...entry,
+          delta: entry.delta / (side === 'denominator' ? 1 : recordUnitOf(metric)),
+        }))
     )
   })
 }

@@ -28,6 +28,7 @@ import type { GroupKey } from '../query/analytics/dialect/duckdb/page.ts'
 import { coarser } from '../query/analytics/dialect/duckdb/periods.ts'
 import { printContributions, printSources, recordKeyOf } from '../query/analytics/dialect/duckdb/records.ts'
 import { printAggregate } from '../query/analytics/dialect/duckdb/statement.ts'
+import { recordUnitOf } from '../query/analytics/options/prices.ts'
 import {
   type AggregatePlan,
   type DatasetPlan,
@@ -43,6 +44,7 @@ import { publishedRowsOf } from '../query/provenance/published-rows.ts'
 import { refuse } from '../query/refusals.ts'
 import { componentAs } from '../query/text-schemas.ts'
 import { coverageOf, type ReleaseView } from '../release/view.ts'
+import { describePrices } from './prices.ts'
 import { type AnswerParts, componentsOf, describePage, type PagedAnswer, prepareQuery, run } from './query.ts'
 
 const PUBLISHED_AMOUNTS: Readonly<Record<string, string>> = { transferred_cents: 'VL_BRUTO' }
@@ -122,7 +124,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
     : await readSources(narrowedPlan, records, parts)
   const total = isSum ? Number(rows[0]?.total_rows ?? 0) : 0
   // Amounts are shown in reais, as in the cell; the records hold cents.
-  const unit = side === 'denominator' ? 1 : chosenMetric.unit
+  const unit = side === 'denominator' ? 1 : recordUnitOf(chosenMetric)
   return {
     data: records.map((row, index) =>
       describeRecord(
@@ -147,6 +149,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       scale: chosenMetric.scale,
       decimals: decimalsOf(chosenMetric, plan),
       months: narrowedPlan.over === 'avg' ? narrowedPlan.periods.length : 1,
+      ...describePrices(prepared.query),
       notes: writeNotes(plan.notes, parts.language),
     },
   }

@@ -35,6 +35,7 @@ import { nextSlice } from '../slices.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { describeRow } from './described-rows.ts'
 import { statesOfFilters } from './facility-states.ts'
+import { describePrices, readPriceIndex } from './prices.ts'
 
 export { readPin } from '../query/analytics/request.ts'
 
@@ -73,7 +74,8 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   const query = { ...parsed, filters }
   const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
   const facilityStates = await statesOfFilters(filters, engine, view, options)
-  const plan = planQuery(query, view, parts.capabilities, { estimateYears, facilityStates })
+  const priceIndex = await readPriceIndex(query, parts)
+  const plan = planQuery(query, view, parts.capabilities, { estimateYears, facilityStates, priceIndex })
   return { query, plan, normalised: normaliseQuery(query) }
 }
 
@@ -216,6 +218,7 @@ const describeAnswer = (
     components: componentsOf(view),
     query: prepared.normalised,
     ...describeLimits(prepared.query),
+    ...describePrices(prepared.query),
     rows_sha256: summary.rowsSha256,
     fingerprint: summary.fingerprint,
     citation: { ...summary.citation },

@@ -68,6 +68,11 @@ const QUESTION: Readonly<Record<string, Property>> = {
     ...text('A period of which a month was not collected is null; allow: the value of its collected months.'),
     enum: ['allow'],
   },
+  prices: {
+    type: ['string', 'integer'],
+    description:
+      '"YYYY-MM" or a year: values in reais as reais of that month, or of the mean of that year (IPCA).',
+  },
   expected_release_id: releaseId('Answer from this analytics release, not from the one in service.'),
 }
 const PAGED: Readonly<Record<string, Property>> = {

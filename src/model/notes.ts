@@ -4,41 +4,11 @@
  * dimensions and datasets through `name`: the API passes codes, the explorer labels.
  */
 import { STANDARD_POPULATIONS } from './demography/standard-populations.ts'
+import { declare, type Namer, type ParamsOf } from './note-lists/declare.ts'
 import { isAll, listFiles, listMonths, listPeriods, NAMED_MAX, othersOf } from './note-lists/lists.ts'
+import { PRICES } from './note-lists/prices.ts'
 
-interface Kinds {
-  /** Code of a metric, dataset, dimension or state, or the name of an edition. */
-  readonly code: string
-  readonly codes: readonly string[]
-  /** YYYY-MM */
-  readonly month: string
-  readonly months: readonly string[]
-  readonly year: number
-  readonly count: number
-  /** Metric → its month, or null when it has none. */
-  readonly month_by_metric: Readonly<Record<string, string | null>>
-}
-export type Kind = keyof Kinds | readonly string[]
-type ValueOf<KindName extends Kind> = KindName extends keyof Kinds
-  ? Kinds[KindName]
-  : KindName extends readonly (infer Each)[]
-    ? Each
-    : never
-type ParamsOf<Declared> = {
-  readonly [Name in keyof Declared]: Declared[Name] extends Kind ? ValueOf<Declared[Name]> : never
-}
-export type Namer = (code: string) => string
-
-interface Declaration<Declared extends Readonly<Record<string, Kind>>> {
-  /** Documentation of when a response has the note. */
-  readonly when: string
-  readonly params: Declared
-  readonly pt: (params: ParamsOf<Declared>, name: Namer) => string
-  readonly en: (params: ParamsOf<Declared>, name: Namer) => string
-}
-const declare = <const Declared extends Readonly<Record<string, Kind>>>(
-  declaration: Declaration<Declared>,
-): Declaration<Declared> => declaration
+export type { Kind, Namer } from './note-lists/declare.ts'
 
 /** The effect of missing data on a response. */
 const EFFECTS = ['null_metrics', 'incomplete_list', 'null_totals'] as const
@@ -376,7 +346,7 @@ const TRANSFERS = {
   }),
 } as const
 
-export const NOTES = { ...COVERAGE, ...PERIODS, ...POPULATION, ...VALUES, ...TRANSFERS } as const
+export const NOTES = { ...COVERAGE, ...PERIODS, ...POPULATION, ...VALUES, ...PRICES, ...TRANSFERS } as const
 
 export type NoteCode = keyof typeof NOTES
 export const NOTE_CODES = Object.keys(NOTES) as NoteCode[]

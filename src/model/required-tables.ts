@@ -20,13 +20,21 @@ import { isTime } from './periods.ts'
 export type Table = Exclude<FactDataset, PopulationFacts>
 /** A dimension of a table. Files of a state and month may or may not carry it. */
 export type DimensionNeed = `${Table}/${DimensionCode}`
+const PRICE_INDEX = 'price_index'
+/** The price index of a table's month, for values in constant prices. */
+export type PriceNeed = `${Table}/${typeof PRICE_INDEX}`
 /** 'sus_link': the facility's link to SUS as the registry states it. */
-export type Need = Table | DimensionNeed | 'sus_link'
+export type Need = Table | DimensionNeed | PriceNeed | 'sus_link'
+
+export const isPriceNeed = (need: Need): need is PriceNeed => need.endsWith(`/${PRICE_INDEX}`)
+/** @returns the further needs of a metric in constant prices */
+export const priceNeedsOf = (needs: readonly Need[]): PriceNeed[] =>
+  tablesAmong(needs).map((table): PriceNeed => `${table}/${PRICE_INDEX}`)
 
 export const tableOfNeed = (need: Need): Table =>
   need === 'sus_link' ? 'facilities' : (need.split('/')[0] as Table)
 export const dimensionOfNeed = (need: Need): DimensionCode | null =>
-  (need.split('/')[1] as DimensionCode | undefined) ?? null
+  isPriceNeed(need) ? null : ((need.split('/')[1] as DimensionCode | undefined) ?? null)
 /** @returns the distinct tables among the needs, without dimensions and the link to SUS */
 export const tablesAmong = (needs: readonly Need[]): Table[] => [
   ...new Set(needs.filter((need): need is Table => tableOfNeed(need) === need)),

@@ -4,16 +4,19 @@
  * dimension, and only files by state say which facility is linked to SUS. These are separate needs. query/coverage.ts decides
  * what a response does with missing coverage.
  */
+import { areaOf } from '../model/areas.ts'
 import { AREA_NAMES, type Area, datasetOf } from '../model/datasets.ts'
 import { type DimensionCode, FACT_DATASETS, isPopulation } from '../model/dimensions.ts'
 import {
   codedDimensionsOf,
   dimensionOfNeed,
   isFiller,
+  isPriceNeed,
   type Need,
   type Table,
   tableOfNeed,
 } from '../model/required-tables.ts'
+import { REAIS_FROM } from '../model/sih/layout.ts'
 import { STATES } from '../model/territory/states.ts'
 import { coverageOf, type ReleaseView } from './view.ts'
 
@@ -60,6 +63,10 @@ export function statesCollected(view: ReleaseView, need: Need, period: number): 
 }
 
 function findStates(view: ReleaseView, need: Need, period: number): ReadonlySet<string> {
+  if (isPriceNeed(need)) {
+    const isIndexed = monthsOfIndex(tableOfNeed(need), period).every((month) => hasPriceIndex(view, month))
+    return isIndexed ? ALL_STATES : NO_STATES
+  }
   const dimension = dimensionOfNeed(need)
   if (dimension !== null) return statesCarrying(view, tableOfNeed(need), dimension, period)
   if (need === 'sus_link') {
@@ -187,3 +194,22 @@ export const includesAll = (collected: ReadonlySet<string>, required: ReadonlySe
 export const includesAny = (collected: ReadonlySet<string>, required: ReadonlySet<string>): boolean =>
   collected === ALL_STATES ||
   (required.size === 0 ? collected.size > 0 : [...required].some((uf) => collected.has(uf)))
+
+/** Months whose prices a row of a table has: its month, or the months of its year up to it where a row is of a year. */
+export const monthsOfIndex = (table: Table, period: number): number[] =>
+  areaOf(datasetOf(table).area).periods === 'years'
+    ? Array.from({ length: period % 100 }, (_, month) => Math.floor(period / 100) * 100 + month + 1)
+    : [period]
+
+/** @returns first and last month with a price index in reais, YYYYMM; null when the release holds none */
+export function priceIndexRange({ components }: ReleaseView): { first: number; last: number } | null {
+  const { price_index_first, price_index_last } = components.demography?.counts ?? {}
+  return price_index_first === undefined || price_index_last === undefined || price_index_last < REAIS_FROM
+    ? null
+    : { first: Math.max(price_index_first, REAIS_FROM), last: price_index_last }
+}
+
+function hasPriceIndex(view: ReleaseView, month: number): boolean {
+  const range = priceIndexRange(view)
+  return range !== null && range.first <= month && month <= range.last
+}

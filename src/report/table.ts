@@ -13,6 +13,7 @@ import { factDatasetsOf, type MetricCode, measuresOf, metricOf } from '../model/
 import { isTime } from '../model/periods.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
+import { labelPrices, unitAtPrices } from '../query/analytics/options/prices.ts'
 import type { ValueKind } from '../query/analytics/options/value-kinds.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import { totalLabel } from '../query/analytics/query-plan.ts'
@@ -116,14 +117,19 @@ function valueColumn(
   const used = dimensionsUsed(plan.query)
   const { denominator } = measuresOf(code, used)
   const sources = [...factDatasetsOf(code, used), ...(denominator === null ? [] : [denominator.dataset])]
-  const shown = language === 'en' ? label_en : label
+  const { prices } = plan.query
+  const shown = `${language === 'en' ? label_en : label}${labelPrices(code, prices, language)}`
   return {
     name,
     type: kind === 'significance' ? 'text' : decimals > 0 ? 'decimal' : 'integer',
     decimals,
     digested: true,
     label: kind === 'value' ? shown : `${shown}: ${TEXTS[language].parts[kind]}`,
-    unit: PERCENTS.has(kind) ? '%' : kind === 'ratio' || kind === 'significance' ? '' : unit,
+    unit: PERCENTS.has(kind)
+      ? '%'
+      : kind === 'ratio' || kind === 'significance'
+        ? ''
+        : unitAtPrices(code, unit, prices),
     formula: kind === 'value' ? description.en : partFormula(kind, code, plan),
     source: [...new Set(sources)].join(', '),
   }

@@ -1215,6 +1215,8 @@ export interface components {
                 /** @enum {string} */
                 since: "year_start";
             }) | null;
+            /** @description Values in reais become constant prices: reais of this month (YYYY-MM), or of the mean of a year (YYYY), by the index IPCA. */
+            prices?: (string | number) | null;
             /** @description The analytics release before. */
             old_release_id: string;
             /** @description The analytics release after; the one in service by default. */
@@ -1361,6 +1363,8 @@ export interface components {
                 /** @enum {string} */
                 since: "year_start";
             }) | null;
+            /** @description Values in reais become constant prices: reais of this month (YYYY-MM), or of the mean of a year (YYYY), by the index IPCA. */
+            prices?: (string | number) | null;
             title?: string | null;
             /** @enum {string} */
             format?: "json" | "csv" | "arrow" | "parquet" | "xlsx" | "json-stat";
@@ -1458,6 +1462,8 @@ export interface components {
                 /** @enum {string} */
                 since: "year_start";
             }) | null;
+            /** @description Values in reais become constant prices: reais of this month (YYYY-MM), or of the mean of a year (YYYY), by the index IPCA. */
+            prices?: (string | number) | null;
             /** @description Code of the member of each grouped dimension, as the answer shows it; of a total, of those of its level. Without it: {}. */
             key?: {
                 [key: string]: string | number | null;
@@ -1491,6 +1497,7 @@ export interface components {
             notes: components["schemas"]["Note"][];
             query: components["schemas"]["NormalisedQuery"];
             limits?: components["schemas"]["AnswerLimits"];
+            prices?: components["schemas"]["AnswerPrices"];
             /** @description Digest of all rows of the query. */
             rows_sha256: string;
             /** @description Of release, catalog, query and rows: equal for equal questions, on any machine. */
@@ -1566,6 +1573,8 @@ export interface components {
                 /** @enum {string} */
                 since: "year_start";
             }) | null;
+            /** @description Values in reais become constant prices: reais of this month (YYYY-MM), or of the mean of a year (YYYY), by the index IPCA. */
+            prices?: (string | number) | null;
         };
         AnalyticsQueryResponse: {
             data: components["schemas"]["AnalyticsRow"][];
@@ -1652,6 +1661,8 @@ export interface components {
                 /** @enum {string} */
                 since: "year_start";
             }) | null;
+            /** @description Values in reais become constant prices: reais of this month (YYYY-MM), or of the mean of a year (YYYY), by the index IPCA. */
+            prices?: (string | number) | null;
             title?: string | null;
         };
         /** @description A group and its values. */
@@ -1677,6 +1688,17 @@ export interface components {
             methods: {
                 [key: string]: "wilson" | "poisson" | "dobson" | "none";
             };
+        };
+        /** @description Of which time the reais of an answer are, where the query asks for constant prices. */
+        AnswerPrices: {
+            /** @description Month (YYYY-MM) or year of the prices. */
+            reais_of: string | number;
+            /** @description Name of the price index. */
+            index: string;
+            /** @description Dataset of the release that holds the index. */
+            dataset: string;
+            /** @description Metrics in constant prices; the others are unchanged. */
+            metrics: components["schemas"]["MetricCode"][];
         };
         /** @description Registered beds, one row per facility and bed type; published rows of one key are added up. */
         BedCapacity: {
@@ -2781,7 +2803,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "constant_prices" | "no_price_index" | "comparator_not_collected" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -2819,6 +2841,8 @@ export interface components {
             total_rows?: number;
             /** @enum {string} */
             reason?: "no_population" | "no_denominator";
+            prices_of?: string;
+            unchanged?: string[];
             /** @enum {string} */
             comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region";
             period?: string;

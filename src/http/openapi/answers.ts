@@ -93,6 +93,15 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
     },
     'How the limits of an answer were computed, where the query has limits.',
   ),
+  AnswerPrices: object(
+    {
+      reais_of: { type: ['string', 'integer'], description: 'Month (YYYY-MM) or year of the prices.' },
+      index: text('Name of the price index.'),
+      dataset: text('Dataset of the release that holds the index.'),
+      metrics: list(ref('MetricCode'), 'Metrics in constant prices; the others are unchanged.'),
+    },
+    'Of which time the reais of an answer are, where the query asks for constant prices.',
+  ),
   CatalogDimension: object(
     {
       code: ref('DimensionCode'),

@@ -132,6 +132,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
       ...QUERY_META,
       query: ref('NormalisedQuery'),
       'limits?': ref('AnswerLimits'),
+      'prices?': ref('AnswerPrices'),
       rows_sha256: { ...SHA256, description: 'Digest of all rows of the query.' },
       fingerprint: {
         ...SHA256,

@@ -11,6 +11,7 @@ import { CATALOG_VERSION, factDatasetsOf, measuresOf, metricOf } from '../../mod
 import { isTime } from '../../model/periods.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
+import { isMoney, labelPrices } from './options/prices.ts'
 import type { AggregatePlan } from './plan.ts'
 import type { QueryFilter } from './request.ts'
 
@@ -27,6 +28,10 @@ const SOURCES: Readonly<Record<string, PublishedSource>> = {
     AREA_NAMES.filter((area) => area !== 'demography').map((area) => [area, areaOf(area).source]),
   ),
   population_by_age: { ...areaOf('cnes').source, name: 'População residente por idade e sexo (POPSBR)' },
+  price_index: {
+    ...areaOf('demography').source,
+    name: 'Índice Nacional de Preços ao Consumidor Amplo (IPCA), tabela 1737 do SIDRA (IBGE)',
+  },
   demography: areaOf('demography').source,
 }
 
@@ -65,7 +70,11 @@ function listSources({ query }: AggregatePlan): PublishedSource[] {
   const used = dimensionsUsed(query)
   const datasets = query.metrics.flatMap((code): DatasetName[] => {
     const { denominator } = measuresOf(code, used)
-    return [...factDatasetsOf(code, used), ...(denominator === null ? [] : [denominator.dataset])]
+    return [
+      ...factDatasetsOf(code, used),
+      ...(denominator === null ? [] : [denominator.dataset]),
+      ...(query.prices === null || !isMoney(code) ? [] : (['price_index'] as const)),
+    ]
   })
   const areas = new Set<string>(datasets.map((name) => (name in SOURCES ? name : datasetOf(name).area)))
   return Object.entries(SOURCES).flatMap(([name, source]) => (areas.has(name) ? [source] : []))
@@ -73,8 +82,10 @@ function listSources({ query }: AggregatePlan): PublishedSource[] {
 
 /** The title names metrics, groups, filters and months: `Leitos existentes, por Município; Unidade da Federação: AC, RR; 2026-05`. */
 function writeTitle({ query, referencePeriod }: AggregatePlan): string {
-  const { metrics, group_by, filters } = query
-  const shown = metrics.slice(0, METRICS_SHOWN).map((code) => metricOf(code).label)
+  const { metrics, group_by, filters, prices } = query
+  const shown = metrics
+    .slice(0, METRICS_SHOWN)
+    .map((code) => `${metricOf(code).label}${labelPrices(code, prices, 'pt')}`)
   const others = metrics.length - shown.length
   const metricNames = `${shown.join('; ')}${others > 0 ? ` e mais ${others}` : ''}`
   const groups = group_by.map(labelOf).join(', ')

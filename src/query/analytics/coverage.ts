@@ -9,6 +9,7 @@ import { finestTime } from '../../model/periods.ts'
 import {
   dimensionOfNeed,
   isFiller,
+  isPriceNeed,
   type Need,
   needsOfCodes,
   type Table,
@@ -247,6 +248,7 @@ export function describeGap({ need, ...gap }: Missing<string>, effect: NoteEffec
   const details = { states: gap.states, periods, effect, metrics }
   const dimension = dimensionOfNeed(need)
   if (dimension !== null) return { code: 'not_carried', dataset: tableOfNeed(need), dimension, ...details }
+  if (isPriceNeed(need)) return { code: 'no_price_index', periods, metrics }
   if (need === 'sus_link') return { code: 'sus_link_not_published', ...details }
   return { code: 'not_collected', dataset: need, ...details }
 }

@@ -53,6 +53,7 @@ import {
 } from './coverage.ts'
 import { collectDatasets } from './datasets/collect.ts'
 import type { ComparatorPlan } from './options/comparators.ts'
+import { atPrices, checkPrices, isMoney, KEPT_DECIMALS, withPriceNeeds } from './options/prices.ts'
 import {
   type CellParts,
   cellsOfMetric,
@@ -136,6 +137,8 @@ export interface MetricPlan {
   readonly scale: number
   /** Further divisor of the numerator: 100 when cents are shown in reais. */
   readonly unit: number
+  /** Further divisor of values in constant prices, whose numerators keep decimals of a cent; else 1. */
+  readonly priceUnit: number
   readonly decimals: number
   /** Groups with complete data. The metric is null in the others. */
   readonly knownGroups: KnownGroups
@@ -203,8 +206,11 @@ export function planAggregate(
   checkAccess(query, capabilities)
   checkDimensions(query)
   checkTerritory(query, view)
+  checkPrices(query, view)
   const placeFilters = query.filters.filter(({ dimension }) => isPlace(dimension))
-  const needsByMetric = query.metrics.map((code) => needsOf(code, query.filters, query.group_by))
+  const needsByMetric = query.metrics.map((code) =>
+    withPriceNeeds(code, needsOf(code, query.filters, query.group_by), query),
+  )
   const tables = tablesOfNeeds(needsByMetric.flat())
   const scope = scopeOf(placeFilters, context.facilityStates ?? null, view, tables)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
@@ -265,7 +271,7 @@ export function planAggregate(
     const add = (measure: Measure): MeasurePosition => collector.add(measure, periods, cells)
     return {
       code: needs.code,
-      numerator: add(numerator),
+      numerator: add(atPrices(numerator, needs.code, periods, query.prices, context.priceIndex)),
       less: less === null ? null : add(less),
       denominator: denominator === null ? null : add(denominator),
       denominators:
@@ -282,6 +288,7 @@ export function planAggregate(
             },
       scale: metric.kind === 'ratio' ? metric.scale : 1,
       unit: unitOf(needs.code),
+      priceUnit: query.prices !== null && isMoney(needs.code) ? 10 ** KEPT_DECIMALS : 1,
       decimals: decimalsOfMetric(needs.code),
       knownGroups: knownGroups[index] ?? 'all',
       knownGroupsByCode: knownGroupsByCode[index] ?? [],

@@ -25,6 +25,7 @@ import { refuse } from '../refusals.ts'
 import { describeMissing, type Missing } from './coverage.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { noteComparator, planComparator } from './options/comparators.ts'
+import { notePrices, type PriceIndex } from './options/prices.ts'
 import { isAdditive } from './options/value-kinds.ts'
 import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
@@ -52,6 +53,8 @@ export interface PlanContext {
   readonly facilityStates?: ReadonlySet<string> | null
   /** Years of estimates, ascending; required when denominators depend on the month's year. */
   readonly estimateYears?: readonly number[]
+  /** Required for constant prices. */
+  readonly priceIndex?: PriceIndex
 }
 
 /** Limit of all totals of an answer. A report may have as many as its rows. */
@@ -62,7 +65,7 @@ export function planQuery(
   query: AnalyticsQuery,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  context: Pick<PlanContext, 'estimateYears' | 'facilityStates'> = {},
+  context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex'> = {},
 ): AggregatePlan {
   const level = (
     group_by: readonly DimensionCode[],
@@ -94,6 +97,7 @@ export function planQuery(
     ...totals.flatMap((total) => total.notes),
     ...noteMissingShares(query),
     ...noteLimits(query),
+    ...notePrices(query),
     ...(comparator === null || query.compare_to === null ? [] : noteComparator(comparator, query.compare_to)),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
@@ -206,7 +210,7 @@ function addBase(
   plan: AggregatePlan,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  context: Pick<PlanContext, 'estimateYears' | 'facilityStates'>,
+  context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex'>,
 ): AggregatePlan {
   const { query } = plan
   if (query.change === null) return plan

@@ -14,6 +14,7 @@ import { componentRef, documentedAs } from '../../text-schemas.ts'
 import { resolveWindow, unitOfChange, usesPeriods } from '../period-cells.ts'
 import type { QueryFilter } from '../request.ts'
 import { type ComparatorOption, compareToField, resolveComparator } from './comparators.ts'
+import { type Prices, resolvePrices } from './prices.ts'
 import { isAdditive, valueCodes } from './value-kinds.ts'
 
 const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
@@ -45,6 +46,8 @@ export interface QueryOptions {
   readonly incomplete: 'allow' | null
   /** The months up to each month that is a row; null for the month alone. */
   readonly window: { readonly months: number } | { readonly since: 'year_start' } | null
+  /** Month or year whose prices values in reais have; null for those of their time. */
+  readonly prices: Prices | null
 }
 
 const TEXT_MAX = 100
@@ -153,6 +156,13 @@ export const optionFields = {
     .describe(
       'With reference_period grouped: each row covers the months up to it (months: how many; since year_start: the year to date).',
     ),
+  prices: takes(
+    z.union([z.string().max(TEXT_MAX), z.number().int()]).nullish(),
+    'AAAA-MM ou AAAA',
+    'YYYY-MM or YYYY',
+  ).describe(
+    'Values in reais become constant prices: reais of this month (YYYY-MM), or of the mean of a year (YYYY), by the index IPCA.',
+  ),
 }
 
 export interface OptionData {
@@ -170,6 +180,7 @@ export interface OptionData {
   readonly population_basis?: PopulationBasis | undefined
   readonly incomplete?: 'allow' | null | undefined
   readonly window?: QueryOptions['window'] | undefined
+  readonly prices?: string | number | null | undefined
 }
 
 interface QueryFields {
@@ -204,6 +215,7 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     population_basis: metrics.some(isPerCapita) ? (data.population_basis ?? 'census') : 'census',
     incomplete,
     window,
+    prices: resolvePrices(data.prices, metrics),
   }
 }
 
@@ -342,4 +354,5 @@ export const normaliseOptions = (options: QueryOptions) => ({
   ...(options.population_basis === 'census' ? {} : { population_basis: options.population_basis }),
   ...(options.incomplete === null ? {} : { incomplete: options.incomplete }),
   ...(options.window === null ? {} : { window: options.window }),
+  ...(options.prices === null ? {} : { prices: options.prices }),
 })

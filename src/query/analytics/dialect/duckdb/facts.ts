@@ -30,7 +30,6 @@ import {
   whole,
 } from '../../../../sql.ts'
 import { dimensionsOfOneValue } from '../../dimensions-used.ts'
-import { daysIn } from '../../periods.ts'
 import type { DatasetPlan } from '../../plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import {
@@ -48,6 +47,7 @@ import {
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { listOf, overMonths, unionOf } from '../differences.ts'
+import { timesMonth } from './month-factors.ts'
 import { factKey, integerKey, isOneMonthEach, monthColumn, withWindows } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
@@ -331,7 +331,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
   const field = sql`facts.${ident(measure.field ?? '')}`
   if (measure.kind === 'distinct') return distinctSql(measure, field, filter, plan)
   // sum(INTEGER) is HUGEINT and cannot overflow.
-  const total = sql`sum(${measure.timesDays === true ? sql`${field} * ${daysOfMonth(TEXT('facts.reference_period'), plan.periods)}` : field})${filter}`
+  const total = sql`sum(${timesMonth(field, measure, plan.periods)})${filter}`
   if (measure.minus === undefined) return nullIfAnyUnknown(plan.dataset, field, total)
   return sql`(${total} - sum(facts.${ident(measure.minus)})${filter})`
 }
@@ -351,18 +351,12 @@ function distinctSql({ field: name }: Measure, field: Sql, filter: Sql, plan: Da
     : sql`count(DISTINCT ${field})${filter}`
 }
 
-export const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
-  sql`CASE ${month} ${join(
-    periods.map((period) => sql`WHEN ${whole(period)} THEN ${whole(daysIn(period))}`),
-    ' ',
-  )} END`
-
 function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean): Sql {
   const source = sourceOf(measure, preAggregateOf(name))
   if (source === null) throw new TypeError(`${name} lacks a measure`)
   const storedColumn = (column: string): Sql => sql`facts.${ident(column)}`
   const conditions = source.where.map(conditionSql)
-  const storedValue = storedColumn(source.stored.column)
+  const storedValue = timesMonth(storedColumn(source.stored.column), measure, [])
   const value =
     source.minus === null ? storedValue : sql`${storedValue} - ${storedColumn(source.minus.column)}`
   if (source.distinctKey === null) {

@@ -17,6 +17,7 @@ import { finestTime, isTime } from '../../../../model/periods.ts'
 import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { WHOLE_STATES } from '../../coverage.ts'
+import { DROPPED } from '../../options/prices.ts'
 import type { AggregatePlan, DatasetPlan, MeasurePosition, MetricPlan } from '../../plan.ts'
 import type { BasePlan } from '../../query-plan.ts'
 import type { QueryFilter } from '../../request.ts'
@@ -310,7 +311,9 @@ function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
-  const value = measureValue(plan, metric.numerator)
+  const sum = measureValue(plan, metric.numerator)
+  // Rounding down at a decimal finer than any that is shown changes no value that is rounded afterwards.
+  const value = metric.priceUnit === 1 ? sum : sql`(${sum} // ${TEXT(String(DROPPED))})`
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
   const { denominator, scale } = metric
   const months = denominator === null ? null : monthsSql(datasetAt(plan, denominator))

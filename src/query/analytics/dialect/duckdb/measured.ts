@@ -172,7 +172,7 @@ interface Fraction {
 }
 
 /** @returns the fraction of a change or share; null for values and bases, which are columns already */
-function derivedFraction({ kind, decimals }: ShownValue, index: number): Fraction | null {
+function derivedFraction({ kind, decimals, metric }: ShownValue, index: number): Fraction | null {
   const column = (name: string): Sql => ident(`${name}_${index}`)
   const [n, d, baseNumerator, baseDenominator] = [
     column('numerator'),
@@ -199,7 +199,10 @@ function derivedFraction({ kind, decimals }: ShownValue, index: number): Fractio
         ? { top: sql`(${n} - ${baseNumerator})`, bottom: null }
         : {
             top: crossDifference(n, d, baseNumerator, baseDenominator),
-            bottom: sql`${nullUnlessPositive(d)} * ${nullUnlessPositive(baseDenominator)}`,
+            bottom: timesPriceUnit(
+              sql`${nullUnlessPositive(d)} * ${nullUnlessPositive(baseDenominator)}`,
+              metric,
+            ),
           }
     case 'change_percent':
       return {
@@ -214,13 +217,13 @@ function derivedFraction({ kind, decimals }: ShownValue, index: number): Fractio
 }
 
 /** @returns a value as a fraction of columns; integers have no divisor */
-function fractionOf({ kind, decimals }: ShownValue, index: number): Fraction {
+function fractionOf({ kind, decimals, metric }: ShownValue, index: number): Fraction {
   const isWhole = decimals === 0
   if (kind === 'value' || kind === 'base' || kind === 'comparator') {
     const side = kind === 'value' ? '' : `${kind}_`
     return {
       top: ident(`${side}numerator_${index}`),
-      bottom: isWhole ? null : ident(`${side}denominator_${index}`),
+      bottom: isWhole ? null : timesPriceUnit(ident(`${side}denominator_${index}`), metric),
     }
   }
   return {
@@ -229,6 +232,9 @@ function fractionOf({ kind, decimals }: ShownValue, index: number): Fraction {
   }
 }
 
+/** Percents and ratios divide values of one unit, so only amounts need it. */
+const timesPriceUnit = (divisor: Sql, { priceUnit }: MetricPlan): Sql =>
+  priceUnit === 1 ? divisor : sql`(${divisor} * ${whole(priceUnit)})`
 const nullUnlessPositive = (value: Sql): Sql => sql`CASE WHEN ${value} > 0 THEN ${value} END`
 const crossDifference = (n: Sql, d: Sql, was: Sql, of: Sql): Sql => sql`(${n} * ${of} - ${was} * ${d})`
 
@@ -259,8 +265,14 @@ export function orderSql(shown: ShownValue, index: number): Sql {
   if (isLimit(shown)) return limitColumn(shown, index)
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
-  const rank = shown.kind === 'value' || shown.kind === 'share' ? rankSql : longRankSql
-  return sql`CASE WHEN ${bottom} > 0 THEN ${rank(top, bottom)} END`
+  const isShort = shown.kind === 'value' || shown.kind === 'share'
+  const rank =
+    shown.metric.priceUnit > 1
+      ? longRankSql(top, bottom, 6)
+      : isShort
+        ? rankSql(top, bottom)
+        : longRankSql(top, bottom)
+  return sql`CASE WHEN ${bottom} > 0 THEN ${rank} END`
 }
 
 /** @returns the index of a metric in the plan, which ends the names of its columns */

@@ -34,10 +34,17 @@ export function rankSql(numerator: Sql, denominator: Sql): Sql {
   return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
 }
 
-/** Like rankSql, for numbers as large as products. Nine digits at a time keep products within 128 bits. */
-export function longRankSql(numerator: Sql, denominator: Sql): Sql {
-  const digits = sql`CAST(${whole(10 ** 9)} AS HUGEINT)`
-  const first = sql`(${numerator} % ${denominator}) * ${digits}`
-  const second = sql`((${first}) % ${denominator}) * ${digits}`
-  return sql`((${numerator} // ${denominator}) * ${digits} + (${first}) // ${denominator}) * ${digits} + (${second}) // ${denominator}`
+/**
+ * Like rankSql, for numbers as large as products. A few digits at a time keep products within 128 bits.
+ * @param step number of digits at a time, a divisor of 18
+ */
+export function longRankSql(numerator: Sql, denominator: Sql, step: 6 | 9 = 9): Sql {
+  const digits = sql`CAST(${whole(10 ** step)} AS HUGEINT)`
+  let rank = sql`(${numerator} // ${denominator})`
+  let rest = numerator
+  for (let place = 0; place < 18; place += step) {
+    rest = sql`((${rest}) % ${denominator}) * ${digits}`
+    rank = sql`(${rank} * ${digits} + (${rest}) // ${denominator})`
+  }
+  return rank
 }

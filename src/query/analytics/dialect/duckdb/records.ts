@@ -23,12 +23,12 @@ import { unionOf } from '../differences.ts'
 import {
   codeText,
   conditionSql,
-  daysOfMonth,
   excludesStateFunds,
   filterColumn,
   filterCondition,
   nullIfFiller,
 } from './facts.ts'
+import { timesMonth } from './month-factors.ts'
 import type { GroupKey } from './page.ts'
 import { periodSql, withWindows } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
@@ -101,8 +101,9 @@ function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
 function valueSql(measure: Measure, periods: readonly number[]): Sql {
   if (measure.kind !== 'sum') return TEXT('CAST(1 AS HUGEINT)')
   const field = sql`CAST(${ident(measure.field ?? '')} AS HUGEINT)`
-  if (measure.timesDays === true) return sql`${field} * ${daysOfMonth(TEXT('reference_period'), periods)}`
-  return measure.minus === undefined ? field : sql`${field} - CAST(${ident(measure.minus)} AS HUGEINT)`
+  return measure.minus === undefined
+    ? timesMonth(field, measure, periods, TEXT('reference_period'))
+    : sql`${field} - CAST(${ident(measure.minus)} AS HUGEINT)`
 }
 
 /**
@@ -152,11 +153,15 @@ page AS (
   FROM records
   QUALIFY position > ${page.offset} AND position <= ${page.offset + page.limit}
 )
-SELECT summary.*, page.*
-FROM (SELECT count(*) AS total_rows, ${total} AS total FROM records) AS summary
+SELECT summary.*, page.*${measure.factors === undefined ? EMPTY : TEXT(' REPLACE (CAST(contribution AS VARCHAR) AS contribution)')}
+FROM (SELECT count(*) AS total_rows, ${asText(total, measure)} AS total FROM records) AS summary
 LEFT JOIN page ON true
 ORDER BY position`
 }
+
+/** Sums times factors of prices have more digits than a number of JSON, so they leave the engine as text. */
+const asText = (sum: Sql, { factors }: Measure): Sql =>
+  factors === undefined ? sum : sql`CAST(${sum} AS VARCHAR)`
 
 /** Published rows of some records of one month: key, source_file, source_row and the published cells. */
 export function printSources(
@@ -247,7 +252,7 @@ caused AS (
   FROM changes
   WHERE delta <> 0
 )
-SELECT ${groupList}cause, count(*) AS records, sum(delta) AS delta
+SELECT ${groupList}cause, count(*) AS records, ${asText(TEXT('sum(delta)'), after.measure)} AS delta
 FROM caused
 GROUP BY ${groupList}cause
 ORDER BY ${groupList}cause`
