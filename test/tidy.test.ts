@@ -122,7 +122,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'sql.ts',
     'turns.ts',
   ],
-  // Entry points of processes: each wires what it needs, as main.ts does.
+  // Entry points of processes: each wires what it needs, as service.ts does.
   workers: [
     'model',
     'release',
@@ -148,7 +148,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'errors.ts',
     'settings.ts',
   ],
-  'main.ts': [
+  'preload.ts': ['engine', 'release'],
+  'service.ts': [
     'model',
     'release',
     'engine',
@@ -165,8 +166,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'settings.ts',
     'trino-settings.ts',
     'machine.ts',
-    'last-resort.ts',
+    'preload.ts',
   ],
+  'main.ts': ['http', 'service.ts', 'settings.ts', 'last-resort.ts'],
 }
 
 /**
@@ -209,10 +211,10 @@ const TYPES_ONLY: readonly (readonly [string, string])[] = [['release', 'engine/
 /** Packages that belong to folders; a prefix names a family. */
 const PACKAGES: readonly { readonly prefix: string; readonly owners: readonly string[] }[] = [
   { prefix: '@duckdb/', owners: ['engine', 'import', 'rows', 'workers'] },
-  { prefix: 'fastify', owners: ['http', 'app.ts', 'main.ts'] },
+  { prefix: 'fastify', owners: ['http', 'app.ts', 'service.ts', 'main.ts'] },
   { prefix: '@redis/', owners: ['keys'] },
   { prefix: 'basic-ftp', owners: ['acquire'] },
-  { prefix: '@fastify/', owners: ['http', 'app.ts', 'main.ts'] },
+  { prefix: '@fastify/', owners: ['http', 'app.ts', 'service.ts', 'main.ts'] },
 ]
 
 interface Import {

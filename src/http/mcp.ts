@@ -3,15 +3,48 @@
  * call the API in-process with the caller's key, so its capabilities, rate and limits apply. The protocol and the tools are in src/mcp.
  */
 import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyInstance } from 'fastify'
 import { AppError, both } from '../errors.ts'
 import { answerMessage, PROTOCOL_VERSIONS } from '../mcp/protocol.ts'
 import { isStateless } from '../mcp/stateless.ts'
 import type { ApiResponse } from './connection/send.ts'
 import { apiOf, type Inject } from './explorer.ts'
+import { abortSignalOf, type Output } from './request/mount.ts'
 import { originOf } from './request/origin.ts'
 import { VERSION } from './route.ts'
 
 export const MCP_PATH = '/mcp'
+
+export interface McpServices {
+  readonly corsOrigins: readonly string[]
+  /** Host names accepted by POST /mcp; any by default. */
+  readonly mcpHosts?: readonly string[] | null
+  readonly parseJson: (text: string) => unknown
+}
+
+/** Mounts POST /mcp. It is not in the API document, because its messages follow their own protocol. */
+export function mountMcp(app: FastifyInstance, services: McpServices, output: Output): void {
+  app.post(
+    MCP_PATH,
+    { onRequest: (request, _reply, done) => output.precheck(request, MCP_PATH, 1, done) },
+    (request, reply) => {
+      reply.hijack()
+      const signal = abortSignalOf(reply)
+      const respondToMcp = async (): Promise<ApiResponse> =>
+        answerMcp({
+          headers: request.headers,
+          message: services.parseJson(request.text ?? ''),
+          inject: (inner) => app.inject({ ...inner, signal }),
+          corsOrigins: services.corsOrigins,
+          hosts: services.mcpHosts ?? null,
+        })
+      respondToMcp().then(
+        (answer) => output.send(request, reply, answer),
+        (error: unknown) => output.fail(request, reply, error),
+      )
+    },
+  )
+}
 
 export interface McpRequest {
   readonly headers: IncomingHttpHeaders

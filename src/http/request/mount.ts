@@ -15,6 +15,7 @@ import { type Admission, charge } from './authorise.ts'
 import { requestCost } from './formats.ts'
 import { type Params, queryReader } from './parameters.ts'
 import { type ApiRequest, type ApiServices, respond } from './request.ts'
+import type { Responder } from './responder.ts'
 import { stateOf } from './state.ts'
 
 export interface MountedRoute {
@@ -31,10 +32,9 @@ export interface MountedRoute {
 
 export type Done = (error?: Error) => void
 
-export interface Output {
-  precheck(request: FastifyRequest, route: string, cost: number | null, done: Done): void
-  send(request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void
-  fail(request: FastifyRequest, reply: FastifyReply, error: unknown): void
+export interface Output extends Responder {
+  /** Checks a request before its body is read. @param cost requests charged to the key's rate; null when the route needs no key */
+  precheck(request: FastifyRequest, route: string | null, cost: number | null, done: Done): void
 }
 
 export function mountRoute(
