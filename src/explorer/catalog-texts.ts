@@ -45,6 +45,7 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   specialized_services: ['Serviços especializados', 'Specialised services'],
   hospital_admissions: ['Internações', 'Hospital admissions'],
   hospital_admissions_by_residence: ['Internações por residência', 'Hospital admissions by residence'],
+  hospital_admission_flows: ['Fluxos de internações', 'Hospital admission flows'],
   outpatient_production: ['Produção ambulatorial', 'Outpatient production'],
   federal_health_transfers: ['Transferências federais', 'Federal transfers'],
   population: ['População', 'Population'],

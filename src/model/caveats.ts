@@ -70,6 +70,69 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     'A taxa que o lugar teria com as idades do Brasil de 2010: serve para comparar lugares, não diz quantas internações houve.',
     'The rate that the place would have with the ages of Brazil in 2010: it compares places, and does not say how many admissions there were.',
   ),
+  icsap_universe_admissions: both(
+    'O denominador das proporções sensíveis à atenção primária: sem partos e sem longa permanência. Outras publicações excluem outras internações.',
+    'The denominator of shares sensitive to primary care: without deliveries and long stays. Other publications leave out other admissions.',
+    PROCESSED,
+  ),
+  icsap_admissions: both(
+    'Pelo diagnóstico principal de quatro caracteres da lista brasileira (Portaria SAS/MS 221/2008). Não diz que aquela internação era evitável.',
+    'By the main diagnosis of four characters of the Brazilian list (Portaria SAS/MS 221/2008). It does not say that this very admission was avoidable.',
+    PROCESSED,
+  ),
+  icsap_share: both(
+    'Cai também quando crescem as outras internações: compare com a taxa por habitantes. Sem partos e sem longa permanência nos dois lados.',
+    'It also falls when other admissions grow: compare it with the rate by inhabitants. Without deliveries and long stays on both sides.',
+  ),
+  icsap_per_10k: both(
+    'Internações sensíveis de quem mora no lugar por 10 mil habitantes do censo, só do SUS. Não é padronizada por idade.',
+    'Sensitive admissions of those who live in the place per 10,000 inhabitants of the census, SUS alone. It is not standardized by age.',
+  ),
+  ...Object.fromEntries(
+    (['municipality', 'health_region', 'state'] as const).flatMap((level) => [
+      [
+        `admissions_outside_${level}`,
+        both(
+          'Internações em que se conhecem os dois lugares e eles diferem. Por residência, quem sai; por lugar do hospital, quem vem de fora.',
+          'Admissions of which both places are known and differ. By residence those who leave, by place of the hospital those who come.',
+          PROCESSED,
+        ),
+      ],
+      [
+        `admissions_of_known_${level}`,
+        both(
+          'Internações em que se conhecem os dois lugares: o denominador da proporção. O município ignorado de um estado não é conhecido.',
+          'Admissions of which both places are known: the denominator of the share. The ignored municipality of a state is not known.',
+          PROCESSED,
+        ),
+      ],
+      [
+        `admissions_outside_${level}_share`,
+        both(
+          'Sobre as internações cujos dois lugares são conhecidos. Por residência, é quem sai; por lugar do hospital, é quem vem de fora. Sair pode ser o caminho planejado da rede.',
+          'Over the admissions of which both places are known. By residence it is who leaves, by place of the hospital who comes. Leaving may be how the network is planned.',
+        ),
+      ],
+    ]),
+  ),
+  admissions_with_distance: both(
+    'O denominador da distância média. Sem contornos dos municípios na versão de dados, nenhuma distância é conhecida.',
+    'The denominator of the average distance. Without outlines of the municipalities in the release, no distance is known.',
+    PROCESSED,
+  ),
+  distance_km_total: both(
+    'Soma de distâncias em linha reta entre centroides, uma por internação: não é o que se viajou.',
+    'A sum of great-circle distances between centroids, one for each admission: it is not what was travelled.',
+    PROCESSED,
+  ),
+  admissions_received_share: both(
+    'Das internações nos hospitais do lugar, as de quem mora em outro município.',
+    'Of the admissions in the hospitals of the place, those of people who live in another municipality.',
+  ),
+  average_distance_km: both(
+    'Aproximação: linha reta entre os centroides dos contornos dos municípios, 0 dentro do mesmo município. Não é caminho nem tempo.',
+    'An approximation: great circle between the centroids of the outlines of the municipalities, 0 within one. It is neither a way nor a time.',
+  ),
   sus_bed_days: both(
     'Leitos SUS do cadastro em cada mês vezes os dias do mês. Não são dias de leitos em funcionamento.',
     'SUS beds of the registry in each month times its days. They are not days of beds in operation.',

@@ -3,6 +3,7 @@
  * dimensions and metrics in the catalog that the API returns. fields.ts, datasets.ts, dimensions.ts and metrics.ts derive the
  * rest.
  */
+import * as classifications from './classifications/index.ts'
 import * as cnes from './cnes/index.ts'
 import * as demography from './demography/index.ts'
 import * as financing from './financing/index.ts'
@@ -17,6 +18,7 @@ export const FIELDS = {
   ...cnes.FIELDS,
   ...demography.FIELDS,
   ...outlines.FIELDS,
+  ...classifications.FIELDS,
   ...sih.FIELDS,
   ...sia.FIELDS,
   ...financing.FIELDS,
@@ -34,6 +36,7 @@ export const DIMENSIONS = {
   ...territory.DIMENSIONS,
   ...cnes.DIMENSIONS,
   ...demography.DIMENSIONS,
+  ...classifications.DIMENSIONS,
   ...sih.DIMENSIONS,
   ...sia.DIMENSIONS,
   ...PERIODS,

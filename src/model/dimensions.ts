@@ -27,8 +27,8 @@ const factOf = (dataset: FactDataset): Fact => FACTS[dataset]
 export type PopulationFacts = FactWith<'isPopulation'>
 export const isPopulation = (dataset: FactDataset): dataset is PopulationFacts =>
   factOf(dataset).isPopulation === true
-export const twinOf = (dataset: FactDataset): FactDataset | null =>
-  (factOf(dataset).twin as FactDataset | undefined) ?? null
+export const twinsOf = (dataset: FactDataset): readonly FactDataset[] =>
+  (factOf(dataset).twins as readonly FactDataset[] | undefined) ?? []
 export type AddedUpTable = FactWith<'isAggregated'>
 export const isAddedUp = (dataset: FactDataset): dataset is AddedUpTable =>
   factOf(dataset).isAggregated === true

@@ -10,7 +10,7 @@ import {
   type FactDataset,
   isFlow,
   isPopulation,
-  twinOf,
+  twinsOf,
 } from './dimensions.ts'
 import type { Measure, Metric } from './types.ts'
 
@@ -34,18 +34,16 @@ export interface Sides {
 }
 
 /**
- * @param used dimensions of the query. A measure reads the twin of its dataset when the dataset lacks one of them and the
- * twin has all.
+ * @param used dimensions of the query. A measure reads the first twin of its dataset that has all of them when the dataset
+ * lacks one.
  */
 export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []): Sides {
   const metric = metricOf(code)
   const carrying = (measure: Measure): Measure => {
-    const twin = twinOf(measure.dataset)
     const carries = (dataset: FactDataset): boolean =>
       used.every((dimension) => dimensionOf(dimension).datasets.includes(dataset))
-    return twin !== null && !carries(measure.dataset) && carries(twin)
-      ? { ...measure, dataset: twin }
-      : measure
+    const dataset = [measure.dataset, ...twinsOf(measure.dataset)].find(carries)
+    return dataset === undefined || dataset === measure.dataset ? measure : { ...measure, dataset }
   }
   if (metric.kind !== 'ratio') return { numerator: carrying(metric.measure), less: null, denominator: null }
   const side = (name: string): Measure => {
@@ -84,18 +82,26 @@ export function dimensionsOf(code: MetricCode): DimensionCode[] {
     DIMENSION_CODES.filter((dimension) =>
       candidates.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)),
     )
-  const twins = datasets.map(twinOf)
-  const carriedByTwins = twins.every((twin) => twin !== null) ? carriedByAll(twins as FactDataset[]) : []
-  const supported = new Set([...carriedByAll(datasets), ...carriedByTwins])
-  return DIMENSION_CODES.filter(
-    (dimension) => supported.has(dimension) && !isStandardizedOver(code, dimension),
-  )
+  const supported = new Set([datasets, ...twinsOfAll(datasets)].flatMap(carriedByAll))
+  return DIMENSION_CODES.filter((dimension) => supported.has(dimension) && !excludes(code, dimension))
 }
 
-/** @returns whether a metric sums over this dimension by a standard population; then it has no value per age */
-export function isStandardizedOver(code: MetricCode, dimension: DimensionCode): boolean {
+/** @returns for each position in the lists of twins, the twins of all datasets; none where a dataset has no such twin */
+export function twinsOfAll(datasets: readonly FactDataset[]): FactDataset[][] {
+  const twins = datasets.map(twinsOf)
+  const count = Math.min(...twins.map(({ length }) => length))
+  return Array.from({ length: count }, (_, position) => twins.flatMap((list) => list[position] ?? []))
+}
+
+/**
+ * @returns whether a metric has no value by a dimension of its datasets: by age where it sums over ages with a standard
+ * population, by race where it divides by residents, whose race the population lacks, and where its declaration says so
+ */
+export function excludes(code: MetricCode, dimension: DimensionCode): boolean {
   const metric = metricOf(code)
-  return metric.kind === 'ratio' && metric.standardizedBy !== undefined && dimension === 'age_group'
+  if (metric.kind !== 'ratio') return false
+  if (metric.standardizedBy !== undefined && dimension === 'age_group') return true
+  return (dimension === 'race' && isOfResidents(code)) || (metric.without ?? []).includes(dimension)
 }
 
 /** @returns whether a metric is summed over months. Then a query over several months needs no aggregation rule. */

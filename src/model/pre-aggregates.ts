@@ -6,10 +6,17 @@
  * management, legal nature).
  */
 import { type CnesFacts, PRE_AGGREGATES as OF_CNES } from './cnes/pre-aggregates.ts'
-import { type AddedUpTable, type DimensionCode, dimensionOf, type FactDataset, twinOf } from './dimensions.ts'
+import {
+  type AddedUpTable,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+  twinsOf,
+} from './dimensions.ts'
 import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metrics.ts'
 import { PRE_AGGREGATES as OF_SIA } from './sia/pre-aggregates.ts'
 import { PRE_AGGREGATES as OF_SIH } from './sih/pre-aggregates.ts'
+import type { FlowLevel } from './types.ts'
 
 export type { CnesFacts } from './cnes/pre-aggregates.ts'
 
@@ -79,8 +86,17 @@ export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource
   if (measure.standardizedBy !== undefined && !keys.includes('age_group')) return null
   const columns = keys.map((code) => dimensionOf(code).column)
   const isOfKey = (condition: Condition): boolean =>
-    ('equals' in condition || 'oneOf' in condition) && columns.includes(condition.field)
+    'ends' in condition ||
+    (('equals' in condition || 'oneOf' in condition) && columns.includes(condition.field))
   const conditions = measure.where ?? []
+  // Both ends of a flow are compared at query time, because the edition of the territory may change.
+  if (
+    conditions.some(
+      (condition) =>
+        'ends' in condition && !columnsOfEnds(condition.ends).every((column) => columns.includes(column)),
+    )
+  )
+    return null
   const baked = conditions.filter((condition) => !isOfKey(condition))
   const where = conditions.filter(isOfKey)
   const suffix = baked.map(nameCondition).join('')
@@ -107,6 +123,10 @@ export function sourceOf(measure: Measure, { keys }: PreAggregate): StoredSource
   return { ...source, stored: facilities, countsFacilities: true }
 }
 
+/** @returns stored columns that tell the two ends of a flow apart at a level */
+const columnsOfEnds = (level: FlowLevel): readonly string[] =>
+  level === 'state' ? ['uf', 'residence_uf'] : ['municipality_ibge_code', 'residence_municipality_code']
+
 /** @param fixed dimensions with one value per group @returns whether facility counts can be summed */
 export function countsFacilitiesOnce(
   { dataset, keys }: PreAggregate,
@@ -123,8 +143,8 @@ export function storedMeasures(preAggregate: PreAggregate): StoredMeasure[] {
   for (const code of METRIC_CODES)
     for (const measure of Object.values(measuresOf(code))) {
       if (measure === null) continue
-      // The twin's measures are computed from the same pre-aggregate.
-      if (![measure.dataset, twinOf(measure.dataset)].includes(preAggregate.dataset)) continue
+      // The twins' measures are computed from the same pre-aggregate.
+      if (![measure.dataset, ...twinsOf(measure.dataset)].includes(preAggregate.dataset)) continue
       const source = sourceOf(measure, preAggregate)
       for (const stored of [source?.stored, source?.minus])
         if (stored !== undefined && stored !== null) found.set(stored.column, stored)
@@ -158,7 +178,7 @@ export function measuredFields(dataset: FactDataset): {
   for (const code of METRIC_CODES)
     for (const measure of Object.values(measuresOf(code))) {
       if (measure === null) continue
-      if (measure.dataset !== dataset && twinOf(measure.dataset) !== dataset) continue
+      if (measure.dataset !== dataset && !twinsOf(measure.dataset).includes(dataset)) continue
       if (measure.kind === 'sum' && measure.field !== undefined) quantities.add(measure.field)
       if (measure.minus !== undefined) quantities.add(measure.minus)
       for (const condition of measure.where ?? []) {

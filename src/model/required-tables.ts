@@ -105,8 +105,15 @@ export const needsOfDimensions = (
     .filter((code) => dimensions.includes(code))
     .map((code): DimensionNeed => `${table}/${code}`)
 
-function needsOfMeasure({ dataset, where = [] }: Measure): readonly Need[] {
+/** Counts of admissions whose files must have diagnoses of CID-10. */
+const BY_DIAGNOSIS: ReadonlySet<string | undefined> = new Set([
+  'icsap_admissions',
+  'icsap_universe_admissions',
+])
+
+function needsOfMeasure({ dataset, field, where = [] }: Measure): readonly Need[] {
   if (isPopulation(dataset)) return []
+  if (BY_DIAGNOSIS.has(field)) return [dataset, `${dataset}/icsap_group` as DimensionNeed]
   if (dataset !== 'facilities')
     return where.some((condition) => 'outsourced' in condition)
       ? [dataset, `${dataset}/service_characteristic`]

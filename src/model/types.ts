@@ -120,8 +120,8 @@ export interface Fact {
   readonly isPopulation?: true
   /** Some rows have no amount, for territories that the published file does not mention. A sum over such a row is null. */
   readonly hasUnknowns?: true
-  /** Dataset with the same records by other dimensions, so that totals over both are equal. */
-  readonly twin?: DatasetName
+  /** Datasets with the same records by other dimensions, so that their totals are equal. The first that suits a query is read. */
+  readonly twins?: readonly DatasetName[]
 }
 
 export interface DimensionDeclaration {
@@ -156,8 +156,12 @@ export type Condition =
   | { readonly flag: string }
   | { readonly anyFlag: readonly [string, string] }
   | { readonly outsourced: true }
+  /** Both ends of a flow are known at a level of places; with `isOutside`, they also differ. */
+  | { readonly ends: FlowLevel; readonly isOutside: boolean }
   /** The default year is the one that the release declares. */
   | { readonly populationType: 'CENSUS_POPULATION' | 'ESTIMATED_POPULATION'; readonly year?: number }
+
+export type FlowLevel = 'municipality' | 'health_region' | 'state'
 
 export interface Measure {
   readonly dataset: FactDataset
@@ -203,6 +207,8 @@ export interface RatioMetric extends MetricBase {
   readonly standardizedBy?: StandardName
   readonly scale: number
   readonly decimals: 2
+  /** Dimensions of the dataset that the quotient has no meaning by. */
+  readonly without?: readonly string[]
 }
 export type Metric = CountMetric | RatioMetric
 

@@ -6,7 +6,7 @@
  */
 import { areaOf } from '../model/areas.ts'
 import { AREA_NAMES, type Area, datasetOf } from '../model/datasets.ts'
-import { type DimensionCode, FACT_DATASETS, isPopulation } from '../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, FACT_DATASETS, isPopulation } from '../model/dimensions.ts'
 import {
   codedDimensionsOf,
   dimensionOfNeed,
@@ -92,10 +92,18 @@ function statesCarrying(
 ): ReadonlySet<string> {
   const covered = coverageOf(view, table, period)
   if (covered === null) return ALL_STATES
+  // A release made before the dimension was declared has no column of it.
+  if (!isStored(view, table, dimension)) return NO_STATES
   const isSilent = covered.family === 'state' && isFiller(dimension, period)
   const silent = isSilent ? covered.states : (covered.not_carried?.[dimension] ?? [])
   if (silent === 'all') return NO_STATES
   return silent.length === 0 ? ALL_STATES : new Set([...ALL_STATES].filter((uf) => !silent.includes(uf)))
+}
+
+/** @returns whether the release of a table has the column of a dimension */
+export function isStored(view: ReleaseView, table: Table, dimension: DimensionCode): boolean {
+  const entry = view.components[datasetOf(table).area]?.datasets[table]
+  return entry === undefined || entry.fields.some(({ name }) => name === dimensionOf(dimension).column)
 }
 
 /** @returns states whose published file of a table and month exists but has no row */

@@ -11,6 +11,7 @@ import type { Manifest } from './manifest.ts'
 const NULL_IN: Readonly<Record<string, readonly string[]>> = {
   // Persons of unknown sex or unknown residence.
   hospital_admissions_by_residence: ['sex', 'residence_municipality_code'],
+  hospital_admission_flows: ['residence_municipality_code'],
   // Funds of states, and funds that a file of the country does not name.
   federal_health_transfers: ['municipality_ibge_code', 'source_cells'],
 }

@@ -77,6 +77,43 @@ t.test('pages laid end to end are the rows of the files, from row files and from
   t.same(body.data, await sqlRows(`reference_period = 202605 AND cnes_code = '${first?.cnes_code}'`))
 })
 
+t.test('flows: pages laid end to end are the rows of the files', async (t) => {
+  const from = `read_parquet('${join(small.releasesDir, small.result.sih ?? '', 'hospital_admission_flows')}/*/*.parquet', hive_partitioning = true)`
+  for (const [query, where] of [
+    ['', 'reference_period = 202605'],
+    ['residence_uf=RR', "reference_period = 202605 AND residence_uf = 'RR'"],
+    ['uf=AC&reference_period=all', "uf = 'AC'"],
+    [
+      'hospital_municipality_code=140010&diagnosis_chapter_code=10',
+      "reference_period = 202605 AND hospital_municipality_code = 1400100 AND diagnosis_chapter_code = '10'",
+    ],
+    [
+      'residence_municipality_code=1400100',
+      'reference_period = 202605 AND residence_municipality_code = 1400100',
+    ],
+    ['region_code=1', 'reference_period = 202605'],
+  ] as const) {
+    const rows = await walkList(fromFiles, `/v1/sih/flows?${query}`, 73)
+    const [wanted] = (
+      await connection.runAndReadAll(
+        `SELECT count(*)::INT AS n, sum(admissions)::INT AS admissions, sum(distance_km * admissions)::INT AS km FROM ${from} WHERE ${where}`,
+      )
+    ).getRowObjects()
+    const sum = (field: string): number => rows.reduce((all, row) => all + Number(row[field]), 0)
+    t.ok(rows.length > 0)
+    t.same(
+      [
+        rows.length,
+        sum('admissions'),
+        rows.reduce((all, row) => all + Number(row.distance_km) * Number(row.admissions), 0),
+      ],
+      [wanted?.n, wanted?.admissions, wanted?.km],
+      query,
+    )
+    t.equal(new Set(rows.map((row) => JSON.stringify(row))).size, rows.length, 'nothing twice')
+  }
+})
+
 t.test('sorted by each of its orders, from row files and from the engine', async (t) => {
   for (const sort of ['uf', 'municipality_name', 'admissions', 'days_of_stay', 'deaths', 'value_total_cents'])
     for (const way of ['', '-']) {

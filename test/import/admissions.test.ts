@@ -5,17 +5,13 @@
 
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { checkRelease } from '../../src/import/check-release.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { decodeDbc } from '../../src/import/readers/dbc.ts'
 import { readDbfColumns } from '../../src/import/readers/dbf.ts'
-import {
-  ageGroupOf,
-  integerCell,
-  readAdmissions,
-  recogniseAdmissionFile,
-} from '../../src/import/sih/admission-files.ts'
+import { ageGroupOf, integerCell } from '../../src/import/sih/admission-cells.ts'
+import { readAdmissions, recogniseAdmissionFile } from '../../src/import/sih/admission-files.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { ADMISSION_COLUMNS, admissionsDbf } from '../../tools/demo/admissions.ts'
@@ -411,7 +407,7 @@ t.test(
       [first, second].map(({ sih }) => readManifest(releasesDir, sih ?? '')),
     )
     const months = older?.files.filter(({ path }) => path.includes('reference_period=202603')) ?? []
-    t.equal(months.length, 2)
+    t.equal(months.length, 3)
     for (const file of months)
       t.same(
         newer?.files.find(({ path }) => path === file.path),
@@ -436,22 +432,103 @@ interface Facts {
   top10_procedures: [string, number][]
 }
 
-/** Admissions of a published file that ended in its month, by code that shares nothing with the importer's. */
-async function dischargesOf(name: string): Promise<number> {
+/** Rows of a published file, by code that shares nothing with the importer's. A missing column gives null. */
+async function publishedCells(name: string, wanted: readonly string[]): Promise<(string | null)[][]> {
   const bytes = await decodeDbc(readFileSync(sharedPath(`sih/${name}.dbc`)), name)
   const columns = new Map(readDbfColumns(bytes).map((column) => [column.name, column]))
   const [begin, size] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10)]
-  let found = 0
-  for (let row = 0; row < bytes.readUInt32LE(4); row += 1) {
-    const cell = (column: string): string => {
-      const { offset = 0, length = 0 } = columns.get(column) ?? {}
-      const at = begin + row * size + offset
-      return bytes.toString('latin1', at, at + length).trim()
-    }
-    const month = `${cell('ANO_CMPT')}${cell('MES_CMPT')}`
-    if (cell('IDENT') === '1' && cell('DT_SAIDA').slice(0, month.length) === month) found += 1
+  return Array.from({ length: bytes.readUInt32LE(4) }, (_, row) =>
+    wanted.map((column) => {
+      const found = columns.get(column)
+      if (found === undefined) return null
+      const at = begin + row * size + found.offset
+      return bytes.toString('latin1', at, at + found.length).trim()
+    }),
+  )
+}
+
+/** Admissions of a published file that ended in its month. */
+async function dischargesOf(name: string): Promise<number> {
+  const rows = await publishedCells(name, ['ANO_CMPT', 'MES_CMPT', 'IDENT', 'DT_SAIDA'])
+  return rows.filter(([year = '', month = '', identity, end]) => {
+    const ended = `${year}${month}`
+    return identity === '1' && end?.slice(0, ended.length) === ended
+  }).length
+}
+
+interface IcsapFacts {
+  readonly official_list_all_rows: { readonly by_group: Readonly<Record<string, number>> }
+  readonly official_list_without_births_and_long_stay: {
+    readonly denominator: number
+    readonly by_group: Readonly<Record<string, number>>
   }
-  return found
+}
+/** Checks ICSAP groups against the counts of an independent program, race and both ends of flows against the file's own rows. */
+async function checkDiagnosesAndFlows(
+  t: Test,
+  name: string,
+  facts: IcsapFacts,
+  tables: { readonly residences: string; readonly flows: string },
+): Promise<void> {
+  const rows = await publishedCells(name, ['IDENT', 'RACA_COR', 'MUNIC_RES', 'MUNIC_MOV', 'DIAG_PRINC'])
+  const isCid9 = rows.every(([, , , , diagnosis]) => !/^[A-Z]/.test(diagnosis ?? ''))
+  const countsOf = (sums: readonly Readonly<Record<string, unknown>>[]): Record<string, number> =>
+    Object.fromEntries(sums.filter(({ n }) => Number(n) > 0).map(({ code, n }) => [String(code), Number(n)]))
+  const sumBy = async (table: string, code: string, measure: string): Promise<Record<string, number>> =>
+    countsOf(await ask(`SELECT ${code} AS code, sum(${measure})::INT AS n FROM ${table} GROUP BY ALL`))
+  const padded = (groups: Readonly<Record<string, number>>): Record<string, number> =>
+    countsOf(Object.entries(groups).map(([code, n]) => ({ code: code.padStart(2, '0'), n })))
+  const { '00': outside = 0, ...listed } = await sumBy(
+    tables.residences,
+    'icsap_group_code',
+    'admission_records',
+  )
+  if (isCid9) t.same([outside, listed], [0, { null: rows.length }], `${name}: CID-9 has no group`)
+  else {
+    t.same(listed, padded(facts.official_list_all_rows.by_group), `${name}: groups of all rows`)
+    const compared = facts.official_list_without_births_and_long_stay
+    const { '00': none, ...ofUniverse } = await sumBy(
+      tables.residences,
+      'icsap_group_code',
+      'icsap_admissions',
+    )
+    t.same([none, ofUniverse], [undefined, padded(compared.by_group)], `${name}: groups of the universe`)
+    t.same(
+      await ask(`SELECT sum(icsap_universe_admissions)::INT AS n FROM ${tables.residences}`),
+      [{ n: compared.denominator }],
+      `${name}: the universe`,
+    )
+  }
+  const countCells = (index: number): Record<string, number> => {
+    const counts: Record<string, number> = {}
+    for (const row of rows) counts[String(row[index])] = (counts[String(row[index])] ?? 0) + 1
+    return counts
+  }
+  t.same(await sumBy(tables.residences, 'race_code', 'admission_records'), countCells(1), `${name}: race`)
+  const six = (column: string): string =>
+    `CASE WHEN ${column} // 100000 = 53 THEN '530010' ELSE CAST(${column} // 10 AS VARCHAR) END`
+  t.same(
+    await sumBy(tables.flows, six('hospital_municipality_code'), 'admission_records'),
+    countCells(3),
+    `${name}: flows by hospital`,
+  )
+  const listedHomes = await ask(
+    `SELECT ${six('residence_municipality_code')} AS code, sum(admission_records)::INT AS n FROM ${tables.flows}
+     WHERE residence_municipality_code % 100000 >= 10 GROUP BY ALL`,
+  )
+  const homes = countCells(2)
+  t.ok(listedHomes.length > 0)
+  for (const { code, n } of listedHomes)
+    if (code !== '530010') t.equal(n, homes[String(code)], `${name}: flows by residence ${code}`)
+  t.same(
+    await ask(
+      `SELECT residence_municipality_code AS m, diagnosis_chapter_code AS d, sum(days_of_stay) AS n FROM ${tables.flows} GROUP BY ALL ORDER BY ALL`,
+    ),
+    await ask(
+      `SELECT residence_municipality_code AS m, diagnosis_chapter_code AS d, sum(days_of_stay) AS n FROM ${tables.residences} GROUP BY ALL ORDER BY ALL`,
+    ),
+    `${name}: flows are the admissions by residence`,
+  )
 }
 
 t.test('every real file is what was measured on it', { skip: skipWithoutShared }, async (t) => {
@@ -460,6 +537,10 @@ t.test('every real file is what was measured on it', { skip: skipWithoutShared }
       sih_rd: Record<string, Facts>
     }
   ).sih_rd
+  const icsap = JSON.parse(readFileSync(sharedPath('icsap/facts-icsap.json'), 'utf8')) as Record<
+    string,
+    IcsapFacts
+  >
   const releasesDir = temporaryFolder('admissions-real')
   const result = await importPaths(
     [
@@ -491,8 +572,6 @@ t.test('every real file is what was measured on it', { skip: skipWithoutShared }
       deaths: fact.totals.morte,
       cents: String(fact.totals.val_tot_cents),
     }
-    t.same(await ask(`SELECT ${sums} FROM ${hospitals}`), [expected], `${name} by hospital`)
-    t.same(await ask(`SELECT ${sums} FROM ${residences}`), [expected], `${name} by residence`)
     const byMunicipality = await ask(
       `SELECT CAST(municipality_ibge_code // 10 AS VARCHAR) AS code, ${sums} FROM ${hospitals} GROUP BY ALL ORDER BY code`,
     )
@@ -521,6 +600,10 @@ t.test('every real file is what was measured on it', { skip: skipWithoutShared }
     // The facts count continuations of long stays, too, which are no admissions: of those files the cells are read again.
     const discharges = await dischargesOf(name)
     if ((fact.ident['5'] ?? 0) === 0) t.equal(discharges, ended, `${name}: the facts`)
+    const flows = partition(releasesDir, id, 'hospital_admission_flows', String(period))
+    await checkDiagnosesAndFlows(t, name, icsap[name] as IcsapFacts, { residences, flows })
+    for (const table of [hospitals, residences, flows])
+      t.same(await ask(`SELECT ${sums} FROM ${table}`), [expected], `${name}: all tables add up`)
     for (const table of [hospitals, residences])
       t.same(await ask(`SELECT sum(discharges_in_month)::INT AS n FROM ${table}`), [{ n: discharges }], name)
   }

@@ -1,6 +1,7 @@
 /** The folders of model/ declare each name once, and joined they hold everything that is declared. */
 import t from 'tap'
 import { MEANINGS } from '../../src/model/caveats.ts'
+import * as classifications from '../../src/model/classifications/index.ts'
 import * as cnes from '../../src/model/cnes/index.ts'
 import { datasetOf } from '../../src/model/datasets.ts'
 import * as joined from '../../src/model/declarations.ts'
@@ -15,9 +16,17 @@ import * as territory from '../../src/model/territory/index.ts'
 
 t.test('no two areas declare one name', async (t) => {
   for (const [kind, all] of Object.entries(joined)) {
-    const declared = [territory, cnes, demography, outlines, sih, sia, financing, periods].flatMap((area) =>
-      Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}),
-    )
+    const declared = [
+      territory,
+      classifications,
+      cnes,
+      demography,
+      outlines,
+      sih,
+      sia,
+      financing,
+      periods,
+    ].flatMap((area) => Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}))
     t.same(Object.keys(all).sort(), declared.sort(), kind)
   }
 })

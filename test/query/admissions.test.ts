@@ -4,7 +4,7 @@
  * not collected is null, and lineage leads to the published file.
  */
 
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
@@ -16,7 +16,7 @@ import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
-import { forgeRelease } from '../fixtures/forged-release.ts'
+import { forgeRelease, removeContent } from '../fixtures/forged-release.ts'
 import { compareWithTwin, sumGroups, type TwinAnswer, type TwinQuestion } from '../fixtures/metric-twins.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
@@ -38,6 +38,7 @@ await view('residents', small.result.demography, 'population', " WHERE populatio
 await view('ages', small.result.demography, 'population_by_age', ' WHERE reference_year = 2025')
 await view('hospitals_stored', small.result.sih, 'hospital_admissions')
 await view('residences_stored', small.result.sih, 'hospital_admissions_by_residence')
+await view('flows', small.result.sih, 'hospital_admission_flows')
 await view('beds_stored', small.result.cnes, 'bed_capacity', ' WHERE is_active')
 for (const name of ['hospitals', 'beds'])
   await connection.run(
@@ -45,6 +46,10 @@ for (const name of ['hospitals', 'beds'])
   )
 await connection.run(
   'CREATE VIEW residences AS SELECT f.*, p.health_region_code AS residence_health_region_code FROM residences_stored f LEFT JOIN places p ON p.ibge_code = f.residence_municipality_code',
+)
+
+await connection.run(
+  'CREATE VIEW flows_placed AS SELECT f.*, h.region_code, h.health_region_code, h.health_macroregion_code, r.health_region_code AS residence_health_region_code FROM flows f LEFT JOIN places h ON h.ibge_code = f.hospital_municipality_code LEFT JOIN places r ON r.ibge_code = f.residence_municipality_code',
 )
 
 /** Top and bottom as sums over a table; cents become reais by a bottom of 100. */
@@ -55,11 +60,27 @@ interface Twin {
   readonly over?: bigint
   readonly of?: 'beds' | 'residents'
   /** Whose top is not of admissions. */
-  readonly from?: 'beds' | 'residences'
+  readonly from?: 'beds' | 'residences' | 'flows_placed'
   /** By age group, to the standard population. */
   readonly isStandardized?: true
 }
 const DAYS = "day(last_day(strptime(CAST(reference_period AS VARCHAR) || '01', '%Y%m%d')))"
+/** Admissions of flows whose two ends are known, or known and different, by two columns. */
+const known = (residence: string, hospital: string): string =>
+  `CASE WHEN ${residence} IS NOT NULL AND ${hospital} IS NOT NULL THEN admissions ELSE 0 END`
+const outside = (residence: string, hospital: string): string =>
+  `CASE WHEN ${residence} <> ${hospital} THEN admissions ELSE 0 END`
+/** Codes of the ignored municipality of a state end with zeros and a check digit. */
+const MUNICIPALITIES = ['residence_municipality_code', 'hospital_municipality_code'].map(
+  (column) => `CASE WHEN regexp_matches(CAST(${column} AS VARCHAR), '^..0000') THEN NULL ELSE ${column} END`,
+) as [string, string]
+const REGIONS = ['residence_health_region_code', 'health_region_code'] as const
+const UFS = ['residence_uf', 'uf'] as const
+const flow = (top: string, bottom?: string): Twin => ({
+  top,
+  ...(bottom === undefined ? {} : { bottom, times: 100n }),
+  from: 'flows_placed',
+})
 const TWINS: Readonly<Record<string, Twin>> = {
   admissions: { top: 'admissions' },
   admission_records: { top: 'admission_records' },
@@ -78,6 +99,41 @@ const TWINS: Readonly<Record<string, Twin>> = {
     from: 'residences',
   },
   admissions_per_10k_standardized: { top: 'admissions', from: 'residences', isStandardized: true },
+  icsap_universe_admissions: { top: 'icsap_universe_admissions', from: 'residences' },
+  icsap_admissions: {
+    top: "CASE WHEN icsap_group_code BETWEEN '01' AND '19' THEN icsap_universe_admissions ELSE 0 END",
+    from: 'residences',
+  },
+  icsap_share: {
+    top: 'icsap_admissions',
+    bottom: 'icsap_universe_admissions',
+    times: 100n,
+    from: 'residences',
+  },
+  icsap_per_10k: {
+    top: 'icsap_admissions',
+    bottom: 'population',
+    of: 'residents',
+    times: 10_000n,
+    from: 'residences',
+  },
+  admissions_outside_municipality: flow(outside(...MUNICIPALITIES)),
+  admissions_of_known_municipality: flow(known(...MUNICIPALITIES)),
+  admissions_outside_municipality_share: flow(outside(...MUNICIPALITIES), known(...MUNICIPALITIES)),
+  admissions_outside_health_region: flow(outside(...REGIONS)),
+  admissions_of_known_health_region: flow(known(...REGIONS)),
+  admissions_outside_health_region_share: flow(outside(...REGIONS), known(...REGIONS)),
+  admissions_outside_state: flow(outside(...UFS)),
+  admissions_of_known_state: flow(known(...UFS)),
+  admissions_outside_state_share: flow(outside(...UFS), known(...UFS)),
+  admissions_received_share: flow(outside(...MUNICIPALITIES), known(...MUNICIPALITIES)),
+  admissions_with_distance: flow('CASE WHEN distance_km IS NULL THEN 0 ELSE admissions END'),
+  distance_km_total: flow('coalesce(distance_km, 0) * admissions'),
+  average_distance_km: {
+    top: 'distance_km * admissions',
+    bottom: 'CASE WHEN distance_km IS NULL THEN 0 ELSE admissions END',
+    from: 'flows_placed',
+  },
   sus_bed_days: { top: `beds_sus * ${DAYS}`, from: 'beds' },
   bed_occupancy_share: { top: 'days_of_stay', bottom: `beds_sus * ${DAYS}`, of: 'beds', times: 100n },
 }
@@ -98,6 +154,9 @@ const COLUMNS: Readonly<Record<string, string>> = {
   financing_kind: 'financing_code',
   diagnosis_chapter: 'diagnosis_chapter_code',
   diagnosis_category: 'diagnosis_category_code',
+  icsap_group: 'icsap_group_code',
+  cause_group: 'cause_group_code',
+  race: 'race_code',
   age_group: 'age_group',
   sex: 'sex',
   residence_state: 'residence_uf',
@@ -107,6 +166,9 @@ const COLUMNS: Readonly<Record<string, string>> = {
 const OF_RESIDENCE = new Set([
   'diagnosis_chapter',
   'diagnosis_category',
+  'icsap_group',
+  'cause_group',
+  'race',
   'age_group',
   'sex',
   'residence_state',
@@ -152,9 +214,14 @@ function standardized(
 const sums = (from: string, value: string, groups: readonly string[], where: string) =>
   sumGroups(connection, from, value, groups, where)
 
-const isAboutResidents = ({ metrics, group_by }: TwinQuestion): boolean =>
-  group_by.some((code) => OF_RESIDENCE.has(code)) ||
-  metrics.some((code) => TWINS[code]?.from === 'residences')
+const OF_HOSPITAL_PLACES = new Set(['state', 'municipality', 'region', 'health_region', 'health_macroregion'])
+/** Groups by both ends, which only flows have. */
+const isOfBothEnds = ({ group_by }: Pick<TwinQuestion, 'group_by'>): boolean =>
+  group_by.some((code) => OF_HOSPITAL_PLACES.has(code)) && group_by.some((code) => OF_RESIDENCE.has(code))
+const isAboutResidents = (question: TwinQuestion): boolean =>
+  !isOfBothEnds(question) &&
+  (question.group_by.some((code) => OF_RESIDENCE.has(code)) ||
+    question.metrics.some((code) => TWINS[code]?.from === 'residences'))
 
 /** @returns key of a group → text of each metric; groups with admissions alone */
 async function twin(question: TwinQuestion): Promise<TwinAnswer> {
@@ -169,7 +236,14 @@ async function twin(question: TwinQuestion): Promise<TwinAnswer> {
     const own = TWINS[metric]
     if (own === undefined) throw new Error(`no twin of ${metric}`)
     const isByResidence = isOfResidence || own.from === 'residences'
-    const table = own.from === 'beds' ? 'beds' : isByResidence ? 'residences' : 'hospitals'
+    const table =
+      own.from === 'beds'
+        ? 'beds'
+        : own.from === 'flows_placed' || isOfBothEnds(question)
+          ? 'flows_placed'
+          : isByResidence
+            ? 'residences'
+            : 'hospitals'
     const where = `${isByResidence ? 'residence_uf' : 'uf'} IN (${inStates}) AND ${inMonths}`
     const top = await sums(table, own.top, columns, where)
     const bottom =
@@ -255,8 +329,9 @@ const PLAIN = Object.keys(TWINS).filter(
       'admissions_per_10k_standardized',
       'sus_bed_days',
       'bed_occupancy_share',
-    ].includes(code),
+    ].includes(code) && !['residences', 'flows_placed'].includes(TWINS[code]?.from ?? ''),
 )
+const OF_FLOWS = Object.keys(TWINS).filter((code) => TWINS[code]?.from === 'flows_placed')
 const BOTH = { states: ['AC', 'RR'], months: [202605] }
 const EARLIER = { states: ['AC', 'AP', 'RR'], months: [202603, 202604] }
 
@@ -276,11 +351,32 @@ t.test('by residence', async (t) => {
     const other = codes[(index + 3) % codes.length] ?? 'sex'
     await compare(t, { metrics: PLAIN, group_by: [...new Set([code, 'sex'])], ...EARLIER })
     await compare(t, {
-      metrics: [...PLAIN, 'admissions_per_10k'],
+      metrics: [
+        ...PLAIN,
+        ...(code === 'race' || other === 'race' ? [] : ['admissions_per_10k', 'icsap_per_10k']),
+        'icsap_admissions',
+        ...(code === 'icsap_group' || other === 'icsap_group' ? [] : ['icsap_share']),
+      ],
       group_by: [code, other].filter((own) => !['sex', 'age_group'].includes(own)),
       ...BOTH,
     })
   }
+})
+
+t.test('by both ends', async (t) => {
+  const byResidence = OF_FLOWS.filter((code) => code !== 'admissions_received_share')
+  for (const group_by of [
+    ['state', 'residence_state'],
+    ['municipality', 'residence_municipality'],
+    ['residence_health_region', 'health_region', 'reference_period'],
+    ['region', 'residence_municipality', 'complexity'],
+    ['health_macroregion', 'diagnosis_chapter'],
+  ])
+    for (const metrics of [PLAIN, byResidence]) await compare(t, { metrics, group_by, ...EARLIER })
+  for (const group_by of [[], ['municipality'], ['state', 'reference_period'], ['health_region']])
+    await compare(t, { metrics: OF_FLOWS, group_by, ...EARLIER })
+  for (const group_by of [['residence_municipality'], ['residence_state', 'diagnosis_chapter']])
+    await compare(t, { metrics: byResidence, group_by, ...BOTH })
 })
 
 t.test('occupancy of beds: days over beds times the days of each month', async (t) => {
@@ -444,8 +540,9 @@ t.test('counts beside members are the records of the files', async (t) => {
   }
   const months = (await client.get('/v1/analytics/dimensions/residence_state/values?counts=true')).body
   const of = (uf: string) => months.data.find(({ code }: { code: string }) => code === uf).facts
-  t.same(of('AP'), { hospital_admissions_by_residence: null }, 'its hospitals are late')
-  t.same(of('SP'), { hospital_admissions_by_residence: null })
+  const late = { hospital_admissions_by_residence: null, hospital_admission_flows: null }
+  t.same(of('AP'), late, 'its hospitals are late')
+  t.same(of('SP'), late)
   t.type(of('RR').hospital_admissions_by_residence, 'number')
   t.ok(months.meta.notes.some(({ code }: WrittenNote) => code === 'partial_residence'))
   t.match(
@@ -738,6 +835,129 @@ t.test(
           row.dimensions.municipality.code === 1400000,
       ),
     )
+  },
+)
+
+t.test(
+  'flows: both ends add up to either end, and shares by race are allowed where rates are refused',
+  async (t) => {
+    const filters = [{ dimension: 'reference_period', operator: 'EQ', value: '2026-05' }]
+    const ask = async (metrics: readonly string[], group_by: readonly string[], more: object = {}) =>
+      (await client.query({ metrics, group_by, filters, limit: 10_000, ...more })).body
+    const total = new Map<string, number>()
+    const pairs = await ask(['admissions'], ['residence_municipality', 'state'])
+    for (const { dimensions, metrics } of pairs.data) {
+      const code = String(dimensions.residence_municipality.code)
+      total.set(code, (total.get(code) ?? 0) + metrics.admissions)
+    }
+    const residents = await ask(['admissions'], ['residence_municipality'])
+    for (const { dimensions, metrics } of residents.data)
+      if (metrics.admissions !== null)
+        t.equal(total.get(String(dimensions.residence_municipality.code)) ?? 0, metrics.admissions)
+    t.ok(residents.meta.notes.some(({ code }: WrittenNote) => code === 'partial_residence'))
+    // A pair needs the files of the hospital's state alone.
+    const received = await ask(['admissions', 'admissions_outside_state'], ['residence_state'], {
+      filters: [...filters, { dimension: 'state', operator: 'EQ', value: 'RR' }],
+    })
+    t.ok(
+      received.data.every(({ metrics }: { metrics: { admissions: number } }) => metrics.admissions !== null),
+    )
+    t.ok(received.data.some(({ metrics }: { metrics: { admissions: number } }) => metrics.admissions > 0))
+    const byRace = await ask(['admissions'], ['race'], { share_of: [] })
+    t.ok(
+      byRace.data.every(
+        ({ metrics }: { metrics: Record<string, unknown> }) => 'admissions__share' in metrics,
+      ),
+    )
+    for (const metric of ['admissions_per_10k', 'icsap_per_10k', 'admissions_per_10k_standardized']) {
+      const refused = await ask([metric], ['race'])
+      t.match(refused, { status: 400, code: 'denominator_not_defined', metric, detail: /raça/ })
+    }
+    t.match(await ask(['icsap_share'], ['icsap_group']), { status: 400, code: 'incompatible_dimension' })
+    t.match(await ask(['admissions_received_share'], ['residence_state']), { status: 400 })
+  },
+)
+
+t.test(
+  'a release made before diagnoses, race and flows: what it could answer it answers, the rest is refused or null',
+  async (t) => {
+    const [sih, analytics] = [small.result.sih ?? '', small.result.analytics]
+    const table = 'hospital_admissions_by_residence'
+    const added = [
+      'icsap_group_code',
+      'cause_group_code',
+      'race_code',
+      'icsap_universe_admissions',
+      'icsap_admissions',
+    ]
+    const rewritten = new Map<number, string>()
+    for (const period of [202603, 202604, 202605]) {
+      const path = join(small.releasesDir, `.before-${period}.parquet`)
+      await connection.run(
+        `COPY (SELECT * EXCLUDE (${added.join(', ')}) FROM read_parquet('${folderOf(sih)}/${table}/reference_period=${period}/part-0.parquet', hive_partitioning = false)) TO '${path}' (FORMAT parquet)`,
+      )
+      rewritten.set(period, path)
+    }
+    const former = await forgeRelease(small.releasesDir, sih, (folder, manifest) => {
+      for (const [period, path] of rewritten)
+        renameSync(path, join(folder, table, `reference_period=${period}`, 'part-0.parquet'))
+      const entry = manifest.datasets[table]
+      if (entry !== undefined)
+        Object.assign(entry, { fields: entry.fields.filter(({ name }) => !added.includes(name)) })
+      delete manifest.datasets.hospital_admission_flows
+      delete manifest.coverage.hospital_admission_flows
+      rmSync(join(folder, 'hospital_admission_flows'), { recursive: true })
+      const kept = manifest.files.filter(({ path }) => !path.startsWith('hospital_admission_flows/'))
+      Object.assign(manifest, { files: kept })
+      removeContent(manifest)
+    })
+    const isNew = (name: string): boolean => /flows|icsap|race|resident_/.test(name)
+    const joined = await forgeRelease(small.releasesDir, analytics, (folder, manifest) => {
+      manifest.components.sih = former
+      for (const name of Object.keys(manifest.datasets).filter(isNew)) {
+        delete manifest.datasets[name]
+        rmSync(join(folder, name), { recursive: true })
+      }
+      Object.assign(manifest, { files: manifest.files.filter(({ path }) => !isNew(path)) })
+      removeContent(manifest)
+    })
+    writePointer(small.releasesDir, joined)
+    const old = await openClient(small.releasesDir)
+    t.teardown(() => {
+      writePointer(small.releasesDir, analytics)
+      return old.close()
+    })
+    for (const question of [
+      { metrics: ['admissions', 'days_of_stay'], group_by: ['state'] },
+      { metrics: ['admissions', 'admissions_per_10k'], group_by: ['residence_state'] },
+      { metrics: ['admissions'], group_by: ['diagnosis_chapter', 'sex'] },
+    ])
+      t.same(
+        (await old.query(question)).body.data,
+        (await client.query(question)).body.data,
+        question.group_by.join(),
+      )
+    for (const dimension of ['race', 'icsap_group', 'cause_group'])
+      t.match((await old.query({ metrics: ['admissions'], group_by: [dimension] })).body, {
+        status: 400,
+        code: 'dimension_not_loaded',
+        detail: /antes de haver essa dimensão/,
+      })
+    const icsap = (await old.query({ metrics: ['icsap_admissions'], group_by: [] })).body
+    t.equal(icsap.data[0].metrics.icsap_admissions, null)
+    t.ok(
+      icsap.meta.notes.some(
+        (note: WrittenNote) => note.code === 'not_carried' && note.dimension === 'icsap_group',
+      ),
+    )
+    const flows = (await old.query({ metrics: ['admissions_outside_state_share'], group_by: [] })).body
+    t.equal(flows.data[0].metrics.admissions_outside_state_share, null)
+    t.ok(
+      flows.meta.notes.some(
+        (note: WrittenNote) => note.code === 'not_collected' && note.dataset === 'hospital_admission_flows',
+      ),
+    )
+    t.same((await old.get('/v1/sih/flows')).body.data, [])
   },
 )
 

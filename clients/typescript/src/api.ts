@@ -844,6 +844,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sih/flows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Approved hospital admissions by processing month, municipality of residence, municipality of the hospital, chapter of the diagnosis, complexity and financing, each row with the published file that it was added up from.
+         * @description Needs the capability analytics.query.read.
+         */
+        get: operations["listAdmissionFlows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sia/monthly": {
         parameters: {
             query?: never;
@@ -1934,7 +1954,7 @@ export interface components {
             meta: components["schemas"]["ReleaseMeta"];
         };
         /** @enum {string} */
-        DimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "reference_year" | "reference_quarter" | "reference_quadrimester";
+        DimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "race" | "cause_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "icsap_group" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "reference_year" | "reference_quarter" | "reference_quadrimester";
         /** @description A member of a dimension. */
         DimensionMember: {
             /** @description Code of the member; null: without a code. */
@@ -2532,6 +2552,50 @@ export interface components {
             };
             meta: components["schemas"]["Meta"];
         };
+        /** @description The same admissions by processing month, municipality of residence, municipality of the hospital, chapter of the main diagnosis, complexity and financing: who is admitted where. */
+        HospitalAdmissionFlows: {
+            /** @description Competence month of the published data. */
+            reference_period: string;
+            /** @description State of residence; null where not known. */
+            residence_uf: string | null;
+            /** @description Municipality of residence, IBGE code of 7 digits; the ignored one of the state where the code is none of the list, null where no state is known. */
+            residence_municipality_code: number | null;
+            /**
+             * @description Two-letter abbreviation of the state.
+             * @enum {string}
+             */
+            uf: "RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF";
+            /** @description Municipality of the hospital, IBGE code of 7 digits. */
+            hospital_municipality_code: number;
+            /** @description Chapter of CID-10 of the main diagnosis, 01 to 22; null where the code is none of CID-10 (CID-9 before 1998). */
+            diagnosis_chapter_code: string | null;
+            /** @description Complexity of the procedure: 01, 02, 03; 00 none or not informed. */
+            complexity_code: string;
+            /** @description Kind of financing: 04 FAEC, 06 MAC … ; 00 not informed. */
+            financing_code: string;
+            /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
+            processing_uf: string;
+            /** @description Approved admission authorisations (AIH), continuations of long stays included. Unit: records. */
+            admission_records: number;
+            /** @description Approved admissions: records that are no continuation (IDENT 1). Transfers and readmissions are admissions of their own, so they are not persons. Unit: admissions. */
+            admissions: number;
+            /** @description Days of stay (DIAS_PERM); of a continuation, those of its month. Unit: days. */
+            days_of_stay: number;
+            /** @description Days in intensive care (UTI_MES_TO; UTI_TOTAL before 2008). Unit: days. */
+            icu_days: number;
+            /** @description Records that ended with death (MORTE). Unit: deaths. */
+            deaths: number;
+            /** @description Value of the records (VAL_TOT): approved, which is not yet paid. Unit: cents of BRL. */
+            value_total_cents: number;
+            /** @description Great-circle distance between the centroids of the outlines of both municipalities, rounded to kilometres; 0 within one, null without a known residence or outlines. Unit: km. */
+            distance_km: number | null;
+            /** @description Published file the row came from; null for built-in code lists. */
+            source_file: string | null;
+            /** @description SHA-256 of the published file that the row was added up from. */
+            source_sha256: string;
+            /** @description Records of that file. Unit: rows. */
+            source_rows: number;
+        };
         /** @description Approved hospital admissions of SUS (AIH) by processing month, hospital, procedure, character, complexity and financing, added up from the monthly files by state (RD). */
         HospitalAdmissions: {
             /** @description Competence month of the published data. */
@@ -2720,7 +2784,7 @@ export interface components {
             version: string;
         };
         /** @enum {string} */
-        MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "federal_health_transfers" | "federal_health_transfers_per_capita";
+        MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "federal_health_transfers" | "federal_health_transfers_per_capita";
         /** @enum {string} */
         MetricSide: "numerator" | "less" | "denominator";
         /** @description Municipalities, administrative regions of the Federal District, and the ignored municipality of each state. */
@@ -2803,7 +2867,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "constant_prices" | "no_price_index" | "comparator_not_collected" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -2841,12 +2905,12 @@ export interface components {
             total_rows?: number;
             /** @enum {string} */
             reason?: "no_population" | "no_denominator";
-            prices_of?: string;
-            unchanged?: string[];
             /** @enum {string} */
             comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region";
             period?: string;
             records?: number;
+            prices_of?: string;
+            unchanged?: string[];
             funds?: number;
             municipalities?: number;
         };
@@ -3519,6 +3583,11 @@ export interface components {
                 verifier_key: string;
             };
             meta: components["schemas"]["Meta"];
+        };
+        SihFlowListResponse: {
+            data: components["schemas"]["HospitalAdmissionFlows"][];
+            pagination: components["schemas"]["Pagination"];
+            meta: components["schemas"]["ReleaseMeta"];
         };
         SihMonthlyListResponse: {
             data: components["schemas"]["HospitalAdmissions"][];
@@ -9982,6 +10051,209 @@ export interface operations {
             };
         };
     };
+    listAdmissionFlows: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Two-letter abbreviation of the state.
+                 * @example [
+                 *       "RR",
+                 *       "AC"
+                 *     ]
+                 */
+                uf?: ("RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF")[];
+                /**
+                 * @description Municipality of the hospital, IBGE code of 7 digits.
+                 * @example [
+                 *       "1400100"
+                 *     ]
+                 */
+                hospital_municipality_code?: string[];
+                /**
+                 * @description IBGE code of the major region, 1 to 5.
+                 * @example [
+                 *       1
+                 *     ]
+                 */
+                region_code?: number[];
+                /**
+                 * @description Health region of the municipality, 5 digits.
+                 * @example [
+                 *       "14001"
+                 *     ]
+                 */
+                health_region_code?: string[];
+                /**
+                 * @description Health macro-region of the municipality, 4 digits.
+                 * @example [
+                 *       "1402"
+                 *     ]
+                 */
+                health_macroregion_code?: string[];
+                /**
+                 * @description State of residence; null where not known.
+                 * @example [
+                 *       "RR"
+                 *     ]
+                 */
+                residence_uf?: ("RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF")[];
+                /**
+                 * @description Municipality of residence, IBGE code of 7 digits; the ignored one of the state where the code is none of the list, null where no state is known.
+                 * @example [
+                 *       "1400100"
+                 *     ]
+                 */
+                residence_municipality_code?: string[];
+                /**
+                 * @description Chapter of CID-10 of the main diagnosis, 01 to 22; null where the code is none of CID-10 (CID-9 before 1998).
+                 * @example [
+                 *       "10"
+                 *     ]
+                 */
+                diagnosis_chapter_code?: string[];
+                /**
+                 * @description Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description next_cursor of the page before, unchanged, with the same parameters. */
+                cursor?: string;
+                /**
+                 * @description true adds pagination.total.
+                 * @example true
+                 */
+                count?: boolean;
+                /**
+                 * @description YYYY-MM, or all where a list takes it; the newest month without it.
+                 * @example 2026-05
+                 */
+                reference_period?: string;
+                /** @description The release to answer from; 409 when it is not here. */
+                expected_release_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description Release the answer comes from. */
+                    "x-data-release-id"?: string;
+                    /** @description Of these bytes, for If-None-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SihFlowListResponse"];
+                    "text/csv": string;
+                };
+            };
+            /** @description The client has this answer already: If-None-Match names its ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Format not offered */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listOutpatientProduction: {
         parameters: {
             query?: {
@@ -10588,7 +10860,7 @@ export interface operations {
                  * @description Code of a dimension of the catalog.
                  * @example state
                  */
-                dimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "reference_year" | "reference_quarter" | "reference_quadrimester";
+                dimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "race" | "cause_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "icsap_group" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "reference_year" | "reference_quarter" | "reference_quadrimester";
             };
             cookie?: never;
         };

@@ -17,6 +17,18 @@ export const ADMISSIONS: readonly Route[] = [
   },
   {
     kind: 'list',
+    path: '/v1/sih/flows',
+    operation: 'listAdmissionFlows',
+    summary:
+      'Approved hospital admissions by processing month, municipality of residence, municipality of the hospital, chapter of the diagnosis, complexity and financing, each row with the published file that it was added up from.',
+    capability: 'analytics.query.read',
+    dataset: DATASETS.hospital_admission_flows,
+    filters: Object.keys(DATASETS.hospital_admission_flows.filters),
+    limit: { default: 25, max: 100 },
+    response: 'SihFlowListResponse',
+  },
+  {
+    kind: 'list',
     path: '/v1/sia/monthly',
     operation: 'listOutpatientProduction',
     summary:

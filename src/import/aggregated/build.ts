@@ -59,6 +59,10 @@ export interface AggregatedArea<Kind extends FileKind> {
   readonly columns: readonly string[]
   readonly lists: readonly CodeList[]
   readonly rejectedTable: string
+  /** Prepares the session before the first file. @param municipalities Parquet of the municipality list */
+  prepare?(session: Session, municipalities: string): Promise<void>
+  /** Adds columns to the rows of a batch before they are written. */
+  completeRows?(session: Session): Promise<void>
   /** @returns the months (YYYYMM) that a batch covers. Without it, the period of a file is its month. */
   periodsOf?(period: number, files: readonly FileTotals<Kind>[]): readonly number[]
   /** Compares the rows of a batch with its files, and counts unusual rows. */
@@ -100,7 +104,9 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       "Add IBGE's list of municipalities and population to the import, or import them first",
     )
   const codes = await readCodeTables(tables)
-  await createStagedTables(session, area, stagedTables, join(demography, 'municipalities/part-0.parquet'))
+  const places = join(demography, 'municipalities/part-0.parquet')
+  await createStagedTables(session, area, stagedTables, places)
+  await definition.prepare?.(session, places)
   const oldCodes = await stageMunicipalityCodes(session, municipalities, oldCodesTable(area))
   for (const { file, row } of [...codes.unread, ...oldCodes.unread])
     await noteAside(session, rejectedRowsTable(area), 'code_tables', file, [
@@ -143,6 +149,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       }
       onProgress(`month ${period}: write`)
       await createRows(session, area, stagedTables)
+      await definition.completeRows?.(session)
       await session.run(`INSERT INTO ${area}_codes ${definition.usedCodes}`)
       const rowsByState = groupBy(totals, ({ uf }) => uf)
       const states = [...rowsByState.keys()].sort()

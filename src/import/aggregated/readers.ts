@@ -4,7 +4,7 @@ import { readAdmissions } from '../sih/admission-files.ts'
 
 /** `groups` names the members of a result that hold sums by group. */
 export const READERS = {
-  admissions: { read: readAdmissions, groups: ['byHospital', 'byResidence'] },
+  admissions: { read: readAdmissions, groups: ['byHospital', 'byResidence', 'byFlow'] },
   production: { read: readProduction, groups: ['groups'] },
 } as const
 

@@ -29,6 +29,8 @@ export interface StagedTable {
    */
   readonly codes: readonly string[]
   readonly measures: readonly string[]
+  /** @returns SQL of the rows to map, for a table whose rows have a second municipality; otherwise the staged rows */
+  readonly mapFirst?: (staged: string) => string
   /** SQL of the selected columns except measures and those of the file; place_code, place_name and place_uf are the municipality. */
   readonly columns: string
   /** State of rows whose municipality code names no state: that of the file, or none. */
@@ -110,7 +112,7 @@ export async function createRows(
     await session.run(
       `CREATE TABLE ${rowsTable(area, table.dataset)} AS
        SELECT ${table.columns}, ${SOURCE_FILE_SELECT}, ${sumMeasures(table.measures)}
-       FROM ${mapMunicipalities(area, stagedTable(area, table), state)}
+       FROM ${mapMunicipalities(area, (table.mapFirst ?? String)(stagedTable(area, table)), state)}
        GROUP BY ALL`,
     )
   }

@@ -21,7 +21,8 @@ import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
-import { integerCell, type Sums } from '../sih/admission-files.ts'
+import { integerCell } from '../sih/admission-cells.ts'
+import type { Sums } from '../sih/admission-files.ts'
 
 export interface ProductionFileName {
   readonly uf: string

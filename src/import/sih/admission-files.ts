@@ -1,11 +1,10 @@
 /**
- * Reads monthly files of hospital admissions (RDUFAAMM.dbc or .dbf, the "AIH reduzida") into sums by hospital and by residence.
+ * Reads monthly files of hospital admissions (RDUFAAMM.dbc or .dbf, the "AIH reduzida") into sums by hospital, by residence and by both.
  * Rows are aggregated while they are read. The result holds the groups, totals for checks, and rejected rows by number and
  * reason. Personal data is not read: columns that model/sih/layout.ts does not list are ignored, and only the month of discharge
  * is compared.
  */
-import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
-import { chapterOf, NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
+import { isInIcsapUniverse, OUTSIDE_ICSAP } from '../../model/classifications/icsap.ts'
 import {
   type AdmissionColumn,
   HOSPITAL_VALUES,
@@ -23,6 +22,17 @@ import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
+import {
+  ageGroupOf,
+  type Diagnosis,
+  integerCell,
+  parseCode,
+  parseDiagnosis,
+  parseFacility,
+  parseMunicipality,
+  parseRace,
+  parseSex,
+} from './admission-cells.ts'
 
 /** RD: approved admissions. RJ: rejected ones. ER: errors. SP: services of professionals, many rows an admission. */
 export type AdmissionKind = 'RD' | 'RJ' | 'ER' | 'SP'
@@ -68,7 +78,7 @@ export function refuseOtherKinds({ kind, uf, period }: AdmissionFileName, shown:
     )
 }
 
-/** Measures, in the order in which sums are stored. The dataset by residence omits the two parts of the value. */
+/** Measures, in the order in which sums are stored. Each dataset keeps some of them. */
 export const MEASURES = [
   'admission_records',
   'admissions',
@@ -79,12 +89,16 @@ export const MEASURES = [
   'value_hospital_cents',
   'value_professional_cents',
   'discharges_in_month',
+  'icsap_universe_admissions',
+  'icsap_admissions',
 ] as const
 
 /** Codes as published, in this order: facility, municipality, procedure, character, complexity, financing. */
 export type HospitalCodes = readonly [string, string, string, string, string, string]
-/** Municipality, category and chapter of the diagnosis, age group, sex; '' if unknown. */
-export type ResidenceCodes = readonly [string, string, string, string, string]
+/** Municipality; category, chapter, ICSAP group and cause group of the diagnosis; age group, sex, race; '' if unknown. */
+export type ResidenceCodes = readonly [string, string, string, string, string, string, string, string]
+/** Municipality of residence, that of the hospital, chapter of the diagnosis, complexity, financing; '' if unknown. */
+export type FlowCodes = readonly [string, string, string, string, string]
 
 export interface Sums<Codes> {
   readonly codes: Codes
@@ -102,6 +116,7 @@ export interface ReadAdmissions {
   readonly columns: readonly string[]
   readonly byHospital: Iterable<Sums<HospitalCodes>>
   readonly byResidence: Iterable<Sums<ResidenceCodes>>
+  readonly byFlow: Iterable<Sums<FlowCodes>>
   /** Totals of all loaded rows in the order of MEASURES, summed independently of the groups. */
   readonly totals: readonly number[]
   /** Rows whose value differs from the sum of its parts; null for periods in which this was never measured. */
@@ -128,41 +143,6 @@ export async function readAdmissions(
   return { bytes, sha256, rows, columns, ...read, setAside }
 }
 
-const ZERO = 0x30
-const BLANK = 0x20
-const DOT = 0x2e
-const MINUS = 0x2d
-
-/**
- * Parses a dBase number into an integer in units of its last decimal, such as cents. An empty cell is 0.
- * @param decimals number of decimals in the result; missing ones are filled with zeros
- * @returns NaN for any other content, or more decimals
- */
-export function integerCell(bytes: Buffer, start: number, length: number, decimals: number): number {
-  let position = start
-  let end = start + length
-  while (position < end && bytes[position] === BLANK) position += 1
-  while (end > position && (bytes[end - 1] === BLANK || bytes[end - 1] === 0)) end -= 1
-  if (position === end) return 0
-  const sign = bytes[position] === MINUS ? -1 : 1
-  if (sign < 0) position += 1
-  let value = 0
-  let decimalDigits = -1
-  let digits = 0
-  for (; position < end; position += 1) {
-    const byte = bytes[position] as number
-    if (byte === DOT && decimalDigits < 0) decimalDigits = 0
-    else if (byte >= ZERO && byte <= ZERO + 9) {
-      value = value * 10 + byte - ZERO
-      digits += 1
-      if (decimalDigits >= 0) decimalDigits += 1
-    } else return Number.NaN
-  }
-  const missingDecimals = decimals - Math.max(decimalDigits, 0)
-  if (digits === 0 || missingDecimals < 0 || !Number.isSafeInteger(value)) return Number.NaN
-  return sign * value * 10 ** missingDecimals
-}
-
 type CellRange = Pick<DbfColumn, 'offset' | 'length'>
 
 class AdmissionAggregator {
@@ -175,7 +155,9 @@ class AdmissionAggregator {
   /** Caches groups by untrimmed cells, because most rows repeat the cells of an earlier row. */
   readonly #hospitalsByCells = new Map<string, MutableSums<HospitalCodes> | null>()
   readonly #residencesByCells = new Map<string, MutableSums<ResidenceCodes>>()
-  readonly #categories = new Map<string, string>()
+  readonly #flows = new Map<string, MutableSums<FlowCodes>>()
+  readonly #flowsByCells = new Map<string, MutableSums<FlowCodes>>()
+  readonly #diagnoses = new Map<string, Diagnosis>()
   readonly #totals: number[] = MEASURES.map(() => 0)
   readonly #setAside: { row: number; reason: string }[] = []
   #unequalRows = 0
@@ -230,6 +212,7 @@ class AdmissionAggregator {
       selectPresent(PROFESSIONAL_VALUES),
     ]
     const partColumns = this.#valueParts === null ? null : selectPresent(this.#valueParts)
+    const hasRace = ranges.RACA_COR !== undefined
     const icuColumn: AdmissionColumn = ranges.UTI_MES_TO === undefined ? 'UTI_TOTAL' : 'UTI_MES_TO'
     // Files before 1998 write the year with two digits.
     const month = String(this.#period)
@@ -259,17 +242,28 @@ class AdmissionAggregator {
       values[7] = sumCents(bytes, start, professionalValues)
       values[8] =
         admissionCount === 1 && readText(bytes, start, 'DT_SAIDA').startsWith(dischargeMonth) ? 1 : 0
+      const procedure = readCell(bytes, start, 'PROC_REA')
+      const diagnosis = this.#findDiagnosis(readCell(bytes, start, 'DIAG_PRINC'))
+      const isCompared =
+        admissionCount === 1 &&
+        diagnosis.category !== '' &&
+        isInIcsapUniverse(procedure.trimEnd(), diagnosis.code)
+      values[9] = Number(isCompared)
+      values[10] = Number(isCompared && diagnosis.icsapGroup !== OUTSIDE_ICSAP)
       if (values.some(Number.isNaN)) {
         this.#setAside.push({ row, reason: 'unreadable_number' })
         return
       }
+      const municipality = readCell(bytes, start, 'MUNIC_MOV')
+      const complexity = readCell(bytes, start, 'COMPLEX')
+      const financing = readCell(bytes, start, 'FINANC')
       const hospital = this.#findHospital([
         readCell(bytes, start, 'CNES'),
-        readCell(bytes, start, 'MUNIC_MOV'),
-        readCell(bytes, start, 'PROC_REA'),
+        municipality,
+        procedure,
         readCell(bytes, start, 'CAR_INT'),
-        readCell(bytes, start, 'COMPLEX'),
-        readCell(bytes, start, 'FINANC'),
+        complexity,
+        financing,
       ])
       if (hospital === null) {
         this.#setAside.push({ row, reason: 'no_procedure' })
@@ -277,15 +271,19 @@ class AdmissionAggregator {
       }
       if (partColumns !== null && sumCents(bytes, start, partColumns) !== total) this.#unequalRows += 1
       if (identity !== '1' && identity !== '3' && identity !== '5') this.#otherKindRows += 1
+      const home = readCell(bytes, start, 'MUNIC_RES')
       const residence = this.#findResidence(
-        readCell(bytes, start, 'MUNIC_RES'),
-        readCell(bytes, start, 'DIAG_PRINC'),
+        home,
+        diagnosis,
         ageGroupOf(readText(bytes, start, 'COD_IDADE'), readNumber(bytes, start, 'IDADE', 0)),
         readText(bytes, start, 'SEXO'),
+        hasRace ? readText(bytes, start, 'RACA_COR') : null,
       )
+      const flow = this.#findFlow(home, municipality, diagnosis, complexity, financing)
       addValues(this.#totals, values)
       addValues(hospital.values, values)
       addValues(residence.values, values)
+      addValues(flow.values, values)
     }
   }
 
@@ -315,31 +313,59 @@ class AdmissionAggregator {
     return group
   }
 
-  /** @param municipality untrimmed cell; @param diagnosis untrimmed cell */
+  /** @param cell untrimmed cell */
+  #findDiagnosis(cell: string): Diagnosis {
+    const diagnosis = this.#diagnoses.get(cell) ?? parseDiagnosis(cell.trim())
+    this.#diagnoses.set(cell, diagnosis)
+    return diagnosis
+  }
+
+  /** @param municipality untrimmed cell; @param race null if the file has no such column */
   #findResidence(
     municipality: string,
-    diagnosis: string,
+    { category, chapter, icsapGroup, causeGroup, key: diagnosisKey }: Diagnosis,
     ageGroup: string,
     sex: string,
+    race: string | null,
   ): MutableSums<ResidenceCodes> {
-    let category = this.#categories.get(diagnosis)
-    if (category === undefined) {
-      category = parseCategory(diagnosis.trim())
-      this.#categories.set(diagnosis, category)
-    }
-    const sexCode = SEX[sex] ?? ''
-    const key = `${municipality}|${category}|${ageGroup}|${sexCode}`
+    const sexCode = parseSex(sex)
+    const raceCode = race === null ? '' : parseRace(race)
+    const key = `${municipality}|${diagnosisKey}|${ageGroup}|${sexCode}|${raceCode}`
     let group = this.#residencesByCells.get(key)
     if (group === undefined) {
-      const chapter = category === '' ? '' : (chapterOf(category) ?? '')
       group = findOrAddGroup(this.#residences, [
         parseMunicipality(municipality),
         category,
         chapter,
+        icsapGroup,
+        causeGroup,
         ageGroup,
         sexCode,
+        raceCode,
       ])
       this.#residencesByCells.set(key, group)
+    }
+    return group
+  }
+
+  #findFlow(
+    residence: string,
+    hospital: string,
+    { chapter }: Diagnosis,
+    complexity: string,
+    financing: string,
+  ): MutableSums<FlowCodes> {
+    const key = `${residence}|${hospital}|${chapter}|${complexity}|${financing}`
+    let group = this.#flowsByCells.get(key)
+    if (group === undefined) {
+      group = findOrAddGroup(this.#flows, [
+        parseMunicipality(residence),
+        parseMunicipality(hospital),
+        chapter,
+        parseCode(complexity),
+        parseCode(financing),
+      ])
+      this.#flowsByCells.set(key, group)
     }
     return group
   }
@@ -348,6 +374,7 @@ class AdmissionAggregator {
     return {
       byHospital: this.#hospitals.values(),
       byResidence: this.#residences.values(),
+      byFlow: this.#flows.values(),
       totals: this.#totals,
       unequalValues: this.#valueParts === null ? null : this.#unequalRows,
       otherKinds: this.#otherKindRows,
@@ -369,20 +396,4 @@ function findOrAddGroup<Codes extends readonly string[]>(
 function addValues(sums: number[], values: readonly number[]): void {
   for (let index = 0; index < values.length; index += 1)
     sums[index] = (sums[index] as number) + (values[index] as number)
-}
-
-/** @returns the digits of a municipality code, or '' for any other content */
-const parseMunicipality = (cell: string): string => /^\s*(\d+)\s*$/.exec(cell)?.[1] ?? ''
-const parseFacility = (cell: string): string => (/^\d{7}$/.test(cell.trim()) ? cell.trim() : NO_FACILITY)
-const parseCode = (cell: string): string => (/^\d{2}$/.test(cell.trim()) ? cell.trim() : NOT_INFORMED)
-/** @returns letter and two digits of a CID-10 code, or '' for other codes, such as CID-9 before 1998 */
-const parseCategory = (cell: string): string => (/^[A-Z]\d{2}[0-9A-Z]?$/.test(cell) ? cell.slice(0, 3) : '')
-
-const SEX: Readonly<Record<string, string>> = { '1': 'M', '2': 'F', '3': 'F' }
-
-/** @param unit 2 days, 3 months, 4 years, 5 years above 100; any other value is unknown */
-export function ageGroupOf(unit: string, age: number): string {
-  const years = unit === '2' || unit === '3' ? 0 : unit === '4' ? age : unit === '5' ? 100 + age : Number.NaN
-  if (Number.isNaN(years)) return ''
-  return AGE_GROUPS[Math.floor(Math.min(years, OPEN_AGE) / AGE_GROUP_YEARS)] ?? ''
 }

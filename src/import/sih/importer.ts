@@ -10,13 +10,16 @@ import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
 import { recogniseAdmissionFile, refuseOtherKinds } from './admission-files.ts'
-import { CODE_LISTS, checkMonth, TABLES, USED_CODES } from './tables.ts'
+import { stageDistances } from './distances.ts'
+import { addDistancesToFlows, CODE_LISTS, checkMonth, TABLES, USED_CODES } from './tables.ts'
 
 const ADMISSIONS: AggregatedArea<'admissions'> = {
   area: 'sih',
   kind: 'admissions',
   rowsLabel: 'hospital admissions',
   tables: TABLES,
+  prepare: stageDistances,
+  completeRows: addDistancesToFlows,
   usedCodes: USED_CODES,
   columns: [...REQUIRED_COLUMNS, ...OPTIONAL_COLUMNS],
   lists: CODE_LISTS,

@@ -1,11 +1,12 @@
 /** The tables of hospital admissions, as aggregated/tables.ts stages them, and the checks of a month. */
-import { sigtapPrefix } from '../aggregated/area.ts'
+import { mapMunicipalities, sigtapPrefix } from '../aggregated/area.ts'
 import type { FileTotals } from '../aggregated/build.ts'
 import type { CodeList } from '../aggregated/code-tables.ts'
 import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
 import type { Session } from '../session.ts'
 import type { NamedCheck } from '../write-parquet.ts'
 import { MEASURES } from './admission-files.ts'
+import { addDistances } from './distances.ts'
 
 export const CODE_LISTS: readonly CodeList[] = [
   'procedures',
@@ -15,6 +16,12 @@ export const CODE_LISTS: readonly CodeList[] = [
   'diagnosis_chapters',
   'diagnosis_categories',
 ]
+
+/** Maps the residence, and leaves the hospital's code as the one to map next. */
+function mapResidence(staged: string): string {
+  const mapped = `SELECT * EXCLUDE (published6, state_code, place_name) FROM ${mapMunicipalities('sih', staged, 'NULL')}`
+  return `(SELECT * RENAME (place_code AS residence_municipality_code, place_uf AS residence_uf, hospital6 AS published6) FROM (${mapped}))`
+}
 
 export const TABLES: readonly StagedTable[] = [
   {
@@ -38,15 +45,53 @@ export const TABLES: readonly StagedTable[] = [
   {
     dataset: 'hospital_admissions_by_residence',
     groups: 'byResidence',
-    codes: ['published6', 'diagnosis_category_code', 'diagnosis_chapter_code', 'age_group', 'sex'],
+    codes: [
+      'published6',
+      'diagnosis_category_code',
+      'diagnosis_chapter_code',
+      'icsap_group_code',
+      'cause_group_code',
+      'age_group',
+      'sex',
+      'race_code',
+    ],
     measures: MEASURES,
     columns: `place_uf AS residence_uf, place_code AS residence_municipality_code, diagnosis_chapter_code, diagnosis_category_code,
-      age_group, sex`,
+      icsap_group_code, cause_group_code, age_group, sex, race_code`,
     stateWithoutCode: 'none',
+  },
+  {
+    dataset: 'hospital_admission_flows',
+    groups: 'byFlow',
+    codes: ['published6', 'hospital6', 'diagnosis_chapter_code', 'complexity_code', 'financing_code'],
+    measures: MEASURES,
+    mapFirst: mapResidence,
+    columns: `residence_uf, residence_municipality_code, place_uf AS uf, place_code AS hospital_municipality_code, place_code AS municipality_ibge_code,
+      diagnosis_chapter_code, complexity_code, financing_code, coalesce(residence_municipality_code, 0) AS residence_key,
+      coalesce(diagnosis_chapter_code, '00') AS diagnosis_chapter_key`,
+    stateWithoutCode: 'file',
   },
 ]
 const HOSPITAL_ROWS = rowsTable('sih', 'hospital_admissions')
 const RESIDENCE_ROWS = rowsTable('sih', 'hospital_admissions_by_residence')
+
+const FLOW_ROWS = rowsTable('sih', 'hospital_admission_flows')
+
+/** Residents of a municipality that is not known have no distance: the ignored one of a state has no outline. */
+export async function addDistancesToFlows(session: Session): Promise<void> {
+  await addDistances(
+    session,
+    `SELECT DISTINCT residence_municipality_code AS residence, hospital_municipality_code AS hospital FROM ${FLOW_ROWS}
+     WHERE residence_municipality_code IS NOT NULL`,
+  )
+  await session.run(
+    `CREATE OR REPLACE TABLE ${FLOW_ROWS} AS
+     SELECT flows.*, distance_km, CASE WHEN distance_km IS NULL THEN 0 ELSE admissions END AS admissions_with_distance,
+       coalesce(distance_km, 0) * admissions AS distance_km_total
+     FROM ${FLOW_ROWS} AS flows LEFT JOIN sih_distances AS pair
+       ON pair.residence = residence_municipality_code AND pair.hospital = hospital_municipality_code`,
+  )
+}
 
 /** SQL of the codes that the rows of a month use, by list. */
 export const USED_CODES = `SELECT DISTINCT 'procedures', procedure_code FROM ${HOSPITAL_ROWS}

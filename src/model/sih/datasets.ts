@@ -80,8 +80,11 @@ export const DATASETS = {
       'residence_municipality_code',
       'diagnosis_chapter_code',
       'diagnosis_category_code',
+      'icsap_group_code',
+      'cause_group_code',
       'age_group',
       'sex',
+      'race_code',
       'processing_uf',
     ],
     fields: [
@@ -90,16 +93,67 @@ export const DATASETS = {
       'residence_municipality_code',
       'diagnosis_chapter_code',
       'diagnosis_category_code',
+      'icsap_group_code',
+      'cause_group_code',
       'age_group',
       'sex',
+      'race_code',
       'processing_uf',
       ...COUNTS,
+      'icsap_universe_admissions',
+      'icsap_admissions',
       'value_total_cents',
       'discharges_in_month',
     ],
     internal: [...BATCH],
     description:
-      'The same admissions by processing month, municipality of residence, main diagnosis, age group and sex. What is not known (residence, diagnosis outside CID-10, age, sex) is null.',
+      'The same admissions by processing month, municipality of residence, main diagnosis, age group, sex and race. What is not known (residence, diagnosis outside CID-10, age, sex) is null.',
+  },
+  hospital_admission_flows: {
+    name: 'hospital_admission_flows',
+    area: 'sih',
+    periodic: true,
+    // Lists compare keys, so the two that can be null have a code instead.
+    key: [
+      'residence_key',
+      'hospital_municipality_code',
+      'diagnosis_chapter_key',
+      'complexity_code',
+      'financing_code',
+      'processing_uf',
+    ],
+    fields: [
+      'reference_period',
+      'residence_uf',
+      'residence_municipality_code',
+      'uf',
+      'hospital_municipality_code',
+      'diagnosis_chapter_code',
+      'complexity_code',
+      'financing_code',
+      'processing_uf',
+      ...COUNTS,
+      'value_total_cents',
+      'distance_km',
+      ...BATCH,
+    ],
+    internal: [
+      'residence_key',
+      'diagnosis_chapter_key',
+      'municipality_ibge_code',
+      'admissions_with_distance',
+      'distance_km_total',
+    ],
+    filters: {
+      uf: equals({ uf: true }),
+      hospital_municipality_code: { kind: 'municipality', column: 'hospital_municipality_code' },
+      ...withinPlaces('hospital_municipality_code'),
+      residence_uf: equals({ uf: true }),
+      residence_municipality_code: { kind: 'municipality', column: 'residence_municipality_code' },
+      diagnosis_chapter_code: equals({ digits: 2 }),
+    },
+    description:
+      'The same admissions by processing month, municipality of residence, municipality of the hospital, chapter of the main diagnosis, complexity and financing: who is admitted where.',
   },
   procedures: list('procedures', 'procedure', 'Procedures of SIGTAP, and those that admissions name.', [
     'procedure_group_code',
@@ -126,6 +180,10 @@ export const DATASETS = {
   ),
 } as const satisfies Record<string, Dataset>
 
-/** The tables come from the same files, so either both are collected or neither is. */
-export const ADMISSION_TABLES = ['hospital_admissions', 'hospital_admissions_by_residence'] as const
+/** The tables come from the same files, so either all are collected or none is. */
+export const ADMISSION_TABLES = [
+  'hospital_admissions',
+  'hospital_admissions_by_residence',
+  'hospital_admission_flows',
+] as const
 export type AdmissionTable = (typeof ADMISSION_TABLES)[number]

@@ -1,4 +1,5 @@
 /** Dimensions of admissions, and the facts that have them. */
+import { ICSAP_NAMES } from '../classifications/icsap.ts'
 import { closed, listed } from '../declare.ts'
 import { COARSE_PERIODS } from '../periods.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
@@ -39,6 +40,14 @@ export const DIMENSIONS = {
   diagnosis_category: extended(
     listed('Categoria da CID-10', 'CID-10 category', 'diagnosis_categories', 'diagnosis_category'),
   ),
+  icsap_group: extended(
+    closed(
+      'Grupo de condições sensíveis à atenção primária (ICSAP)',
+      'Group of conditions sensitive to primary care (ICSAP)',
+      'icsap_group_code',
+      ICSAP_NAMES,
+    ),
+  ),
   residence_state: {
     label: 'Unidade da Federação de residência',
     label_en: 'State of residence',
@@ -70,12 +79,12 @@ export const DIMENSIONS = {
 const PROCEDURES = ['procedure_group', 'procedure_subgroup', 'procedure_form', 'procedure'] as const
 
 export const FACTS = {
-  // This dataset has the hospital, its twin has the patient's residence.
+  // This dataset has the hospital. Its twins have the patient's residence, and both.
   hospital_admissions: {
     capability: 'analytics.query.read',
     isFlow: true,
     isAggregated: true,
-    twin: 'hospital_admissions_by_residence',
+    twins: ['hospital_admissions_by_residence', 'hospital_admission_flows'],
     dimensions: [
       'state',
       'municipality',
@@ -100,8 +109,31 @@ export const FACTS = {
       ...COARSE_PERIODS,
       'diagnosis_chapter',
       'diagnosis_category',
+      'icsap_group',
+      'cause_group',
       'age_group',
       'sex',
+      'race',
+      'residence_state',
+      'residence_municipality',
+      'residence_health_region',
+    ],
+  },
+  hospital_admission_flows: {
+    capability: 'analytics.query.read',
+    isFlow: true,
+    isAggregated: true,
+    dimensions: [
+      'state',
+      'municipality',
+      'region',
+      'health_region',
+      'health_macroregion',
+      'reference_period',
+      ...COARSE_PERIODS,
+      'diagnosis_chapter',
+      'complexity',
+      'financing_kind',
       'residence_state',
       'residence_municipality',
       'residence_health_region',

@@ -1,5 +1,5 @@
 /** Columns of hospital admissions, and of the code lists of procedures and diagnoses. Values only. */
-import { cents, code, name, optionalCode, quantity } from '../declare.ts'
+import { cents, code, name, optionalCode, quantity, wideQuantity } from '../declare.ts'
 import type { Field } from '../types.ts'
 
 export const FIELDS = {
@@ -65,5 +65,34 @@ export const FIELDS = {
   ),
   diagnosis_chapter_name: name('Name of the chapter.'),
   diagnosis_category_code: optionalCode('Category of CID-10 of the main diagnosis: a letter and 2 digits.'),
+  icsap_group_code: optionalCode(
+    'Group of the list of conditions sensitive to primary care (Portaria SAS/MS 221/2008) of the main diagnosis, 01 to 19; 00 outside the list, null where the diagnosis is none of CID-10.',
+  ),
+  icsap_universe_admissions: quantity(
+    'admissions',
+    'Admissions (IDENT 1) with a diagnosis of CID-10 that are no delivery: none of ten obstetric procedures, and no diagnosis O80 to O84.',
+  ),
+  icsap_admissions: quantity(
+    'admissions',
+    'Of them, those with a main diagnosis of the list of conditions sensitive to primary care.',
+  ),
+  hospital_municipality_code: {
+    type: 'integer',
+    description: 'Municipality of the hospital, IBGE code of 7 digits.',
+  },
+  residence_key: {
+    type: 'integer',
+    description: 'Municipality of residence; 0 where it is null. It orders the rows.',
+  },
+  diagnosis_chapter_key: code('Chapter of the main diagnosis; 00 where it is null. It orders the rows.'),
+  distance_km: {
+    type: 'integer',
+    nullable: true,
+    unit: 'km',
+    description:
+      'Great-circle distance between the centroids of the outlines of both municipalities, rounded to kilometres; 0 within one, null without a known residence or outlines.',
+  },
+  admissions_with_distance: quantity('admissions', 'Admissions whose distance is known.'),
+  distance_km_total: wideQuantity('km', 'Distances of these admissions, added up.'),
   diagnosis_category_name: name('Name of the category; null where no table of CID-10 was imported.'),
 } as const satisfies Record<string, Field>

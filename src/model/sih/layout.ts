@@ -40,6 +40,7 @@ export const OPTIONAL_COLUMNS = [
   'VAL_SP_FED',
   'VAL_SH_GES',
   'VAL_SP_GES',
+  'RACA_COR',
 ] as const
 
 export type AdmissionColumn = (typeof REQUIRED_COLUMNS)[number] | (typeof OPTIONAL_COLUMNS)[number]
@@ -69,4 +70,7 @@ export const COLUMN_OF_MEASURE: Readonly<Record<string, AdmissionColumn>> = {
   icu_days: 'UTI_MES_TO',
   deaths: 'MORTE',
   value_total_cents: 'VAL_TOT',
+  icsap_admissions: 'IDENT',
+  icsap_universe_admissions: 'IDENT',
+  admissions_with_distance: 'IDENT',
 }

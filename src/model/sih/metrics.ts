@@ -4,11 +4,19 @@
  * measuresOf).
  */
 import { both, counted, metricsOf, ratio, share, sum } from '../declare.ts'
+import type { Text } from '../types.ts'
+import { FLOW_METRICS } from './flow-metrics.ts'
 
 const HOSPITALS = 'hospital_admissions'
 const MONTH = both(
   'pelo mês de processamento, que é o da alta ou um posterior',
   'by month of processing, which is that of the discharge or a later one',
+)
+
+const RESIDENTS = 'hospital_admissions_by_residence'
+const UNIVERSE: Text = both(
+  'Internações (IDENT 1) com diagnóstico principal da CID-10 que não são parto: sem dez procedimentos obstétricos, sem O80 a O84, sem longa permanência',
+  'Admissions (IDENT 1) with a main diagnosis of CID-10 that are no delivery: without ten obstetric procedures, without O80 to O84, without long stays',
 )
 
 export const METRICS = metricsOf('extended', {
@@ -118,6 +126,42 @@ export const METRICS = metricsOf('extended', {
     numeratorOf: 'hospital_admissions_by_residence',
     standardizedBy: 'brazil_2010',
   },
+  icsap_universe_admissions: counted(
+    sum(RESIDENTS, 'icsap_universe_admissions'),
+    'admissions',
+    'Internações comparadas às sensíveis à atenção primária',
+    'Admissions that avoidable ones are compared with',
+    both(`${UNIVERSE.pt}.`, `${UNIVERSE.en}.`),
+  ),
+  icsap_admissions: counted(
+    sum(RESIDENTS, 'icsap_admissions'),
+    'admissions',
+    'Internações por condições sensíveis à atenção primária (ICSAP)',
+    'Admissions for conditions sensitive to primary care (ICSAP)',
+    both(
+      `${UNIVERSE.pt}, e cujo diagnóstico está em um dos 19 grupos da Portaria SAS/MS 221/2008.`,
+      `${UNIVERSE.en}, whose diagnosis is in one of the 19 groups of Portaria SAS/MS 221/2008.`,
+    ),
+  ),
+  icsap_share: {
+    ...share(
+      'icsap_admissions',
+      'icsap_universe_admissions',
+      'Proporção de internações sensíveis à atenção primária',
+      'Admissions sensitive to primary care as a share',
+    ),
+    // By group, both sides would be the same admissions.
+    without: ['icsap_group'],
+  },
+  icsap_per_10k: ratio(
+    'icsap_admissions',
+    'population_census',
+    10_000,
+    'admissions per 10,000 inhabitants',
+    'Internações sensíveis à atenção primária por 10 mil habitantes (residência)',
+    'Admissions sensitive to primary care per 10,000 inhabitants, by residence',
+  ),
+  ...FLOW_METRICS,
   sus_bed_days: counted(
     { dataset: 'bed_capacity', kind: 'sum', field: 'beds_sus', timesDays: true },
     'bed-days',

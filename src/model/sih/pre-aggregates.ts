@@ -40,6 +40,18 @@ export const PRE_AGGREGATES = {
     dataset: 'hospital_admissions_by_residence',
     keys: ['residence_state', 'diagnosis_chapter', 'diagnosis_category'],
   },
+  resident_admissions_by_municipality_and_icsap: {
+    dataset: 'hospital_admissions_by_residence',
+    keys: [...RESIDENCE, 'icsap_group'],
+  },
+  resident_admissions_by_cause_and_race: {
+    dataset: 'hospital_admissions_by_residence',
+    keys: ['residence_state', 'cause_group', 'sex', 'race'],
+  },
+  admission_flows_by_municipality: {
+    dataset: 'hospital_admission_flows',
+    keys: [...PLACE, ...RESIDENCE],
+  },
   resident_admissions_by_municipality_and_chapter: {
     dataset: 'hospital_admissions_by_residence',
     keys: [...RESIDENCE, 'diagnosis_chapter'],

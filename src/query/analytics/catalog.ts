@@ -2,13 +2,7 @@
 import type { JsonValue } from '../../engine/types.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { MEANINGS } from '../../model/caveats.ts'
-import {
-  DIMENSION_CODES,
-  dimensionOf,
-  type FactDataset,
-  operatorsOf,
-  twinOf,
-} from '../../model/dimensions.ts'
+import { DIMENSION_CODES, dimensionOf, type FactDataset, operatorsOf } from '../../model/dimensions.ts'
 import { LIMIT_METHODS, limitsOf, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
 import {
   CATALOG_VERSION,
@@ -21,6 +15,7 @@ import {
   type MetricCode,
   measuresOf,
   metricOf,
+  twinsOfAll,
 } from '../../model/metrics.ts'
 import { isTime } from '../../model/periods.ts'
 import type { RatioMetric } from '../../model/types.ts'
@@ -46,8 +41,7 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
 
 /** @returns datasets read when the metric's own datasets lack a dimension; none unless every dataset has such a twin */
 function findTwins(code: MetricCode): FactDataset[] {
-  const twins = factDatasetsOf(code).map(twinOf)
-  return twins.includes(null) ? [] : twins.filter((twin) => twin !== null)
+  return [...new Set(twinsOfAll(factDatasetsOf(code)).flat())]
 }
 
 /** In formulas, w is the people of an age group in the standard population. */

@@ -5,9 +5,11 @@ import { type DimensionCode, dimensionOf, type FactDataset } from '../../model/d
 import {
   capabilitiesOf,
   dimensionsOf,
+  excludes,
   factDatasetsOf,
+  isOfResidents,
   isPerCapita,
-  isStandardizedOver,
+  type MetricCode,
 } from '../../model/metrics.ts'
 import { refuse } from '../refusals.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
@@ -58,9 +60,10 @@ export function checkDimensions(query: AnalyticsQuery): void {
     const datasets = factDatasetsOf(code, used)
     const isSupportedBy = (dimension: DimensionCode, requiredDatasets: readonly FactDataset[]): boolean =>
       requiredDatasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
-      !isStandardizedOver(code, dimension)
+      !excludes(code, dimension)
     for (const { dimension, pointer } of uses) {
       if (isSupportedBy(dimension, datasets)) continue
+      if (dimension === 'race' && isOfResidents(code)) throw rateByRace(code, pointer)
       const allowed = allowedDimensions(code)
       // Admissions have either the hospital's dimensions or those of the residence, not both.
       const isConflict = allowed.includes(dimension)
@@ -112,6 +115,23 @@ export function checkDimensions(query: AnalyticsQuery): void {
       })
   }
 }
+
+/** The population by race is not among the sources, so rates by race would divide by residents of all races. */
+const rateByRace = (code: MetricCode, pointer: string): AppError =>
+  new AppError('denominator_not_defined', {
+    detail: both(
+      `A taxa ${code} não tem denominador por raça/cor: a população não é importada por raça/cor. Peça a contagem e a sua parte (share_of).`,
+      `The rate ${code} has no denominator by race: the population is not imported by race. Request the count and its share (share_of).`,
+    ),
+    errors: [
+      {
+        pointer,
+        message: both(`race não combina com ${code}`, `race does not go with ${code}`),
+        allowed: allowedDimensions(code),
+      },
+    ],
+    extra: { metric: code },
+  })
 
 export const allowedDimensions = dimensionsOf
 

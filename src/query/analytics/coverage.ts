@@ -2,7 +2,13 @@
  * Decides which numbers a release can answer: the states in scope, where each metric's data was collected, and notes on gaps.
  * A number is null when data of any of its states is missing; it is never the sum of the others. Pure. Rules: contract 12.
  */
-import { type DimensionCode, type FactDataset, isPlace } from '../../model/dimensions.ts'
+import {
+  type DimensionCode,
+  type FactDataset,
+  isPlace,
+  PLACE_DIMENSIONS,
+  RESIDENCE_DIMENSIONS,
+} from '../../model/dimensions.ts'
 import type { MetricCode } from '../../model/metrics.ts'
 import type { Note, NoteEffect } from '../../model/notes.ts'
 import { finestTime } from '../../model/periods.ts'
@@ -27,6 +33,7 @@ import {
   TABLES,
 } from '../../release/coverage.ts'
 import { coverageOf, formatPeriod, type ReleaseView } from '../../release/view.ts'
+import { dimensionsUsed } from './dimensions-used.ts'
 import { type PeriodCell, statesOfCell } from './period-cells.ts'
 import type { AnalyticsQuery, QueryFilter } from './request.ts'
 
@@ -97,6 +104,24 @@ export type KnownGroups =
 export const isWithinStates = (groups: readonly DimensionCode[]): boolean =>
   groups.some((code) => code === 'facility' || isPlace(code))
 
+/** @returns whether a query names places of hospitals; the files that it needs are then those of the hospitals' states */
+const usesHospitalPlaces = (query: Pick<AnalyticsQuery, 'group_by' | 'filters'>): boolean =>
+  dimensionsUsed(query).some((code) => PLACE_DIMENSIONS.has(code))
+
+/** @returns groups that decide which files a row needs: places of residence do not where the query names hospital places */
+export const coveredGroups = (
+  query: Pick<AnalyticsQuery, 'group_by' | 'filters'>,
+): readonly DimensionCode[] =>
+  usesHospitalPlaces(query)
+    ? query.group_by.filter((code) => !RESIDENCE_DIMENSIONS.has(code))
+    : query.group_by
+
+/** @returns filters by places that decide which files a query needs */
+export const coveredFilters = (query: Pick<AnalyticsQuery, 'group_by' | 'filters'>): readonly QueryFilter[] =>
+  query.filters.filter(({ dimension }) =>
+    usesHospitalPlaces(query) ? PLACE_DIMENSIONS.has(dimension) : isPlace(dimension),
+  )
+
 export interface MetricNeeds<Code extends string = MetricCode> {
   readonly code: Code
   readonly needs: readonly Need[]
@@ -147,9 +172,11 @@ export interface KnownGroupsByCode {
 
 export function findKnownGroupsByCode(
   metric: MetricNeeds,
-  { filters, group_by }: Pick<AnalyticsQuery, 'filters' | 'group_by'>,
+  query: Pick<AnalyticsQuery, 'filters' | 'group_by'>,
   view: ReleaseView,
 ): KnownGroupsByCode[] {
+  const { filters, group_by } = query
+  const covered = coveredGroups(query)
   const { code, needs, requested } = metric
   return needsOfCodes(code, filters, group_by)
     .filter((codeNeeds) =>
@@ -157,7 +184,7 @@ export function findKnownGroupsByCode(
     )
     .map((codeNeeds) => ({
       dimension: codeNeeds.dimension,
-      knownGroups: findKnownGroups({ ...metric, needs: [...needs, ...codeNeeds.needs] }, group_by, view),
+      knownGroups: findKnownGroups({ ...metric, needs: [...needs, ...codeNeeds.needs] }, covered, view),
     }))
 }
 

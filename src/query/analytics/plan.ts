@@ -38,6 +38,8 @@ import {
 import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../../release/view.ts'
 import { checkAccess, checkDimensions } from './checks.ts'
 import {
+  coveredFilters,
+  coveredGroups,
   describeMissing,
   type Filler,
   findKnownGroups,
@@ -212,11 +214,11 @@ export function planAggregate(
     withPriceNeeds(code, needsOf(code, query.filters, query.group_by), query),
   )
   const tables = tablesOfNeeds(needsByMetric.flat())
-  const scope = scopeOf(placeFilters, context.facilityStates ?? null, view, tables)
+  const covered = coveredGroups(query)
+  const scope = scopeOf(coveredFilters(query), context.facilityStates ?? null, view, tables)
   const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
   const isGrouped = finestTime(query.group_by) !== null
   const isByCell = usesPeriods(query)
-  const isByPlace = query.group_by.some(isPlace)
   const contextMonths = context.months
   const requestedPeriods =
     isOfFacts && contextMonths === undefined
@@ -238,14 +240,14 @@ export function planAggregate(
   const months = isByCell ? monthsByCode(query, codes, requestedPeriods.requested ?? []) : null
   const metricNeeds = query.metrics.map((code, index): MetricNeeds => {
     const needs = needsByMetric[index] ?? []
-    const states = isByPlace
+    const states = covered.some(isPlace)
       ? scope.places
-      : isWithinStates(query.group_by) || isOfResidents(code)
+      : isWithinStates(covered) || isOfResidents(code)
         ? scope.territory
         : scope.states
     if (needs.length === 0) return { code, needs, states, requested: [] }
     if (months !== null) {
-      const parts = cellPartsOf(code, needs, states, query)
+      const parts = cellPartsOf(code, needs, states, isWithinStates(covered))
       const cells = contextMonths?.cells?.get(code) ?? cellsOfMetric(query, months, parts, view)
       return { code, needs, states, cells, requested: allPeriods(cells.map(({ needed }) => needed)) }
     }
@@ -255,7 +257,7 @@ export function planAggregate(
     return { code, needs, states, requested }
   })
   const collector = collectDatasets(query, placeFilters, view)
-  const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, query.group_by, view))
+  const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, covered, view))
   const knownGroupsByCode = metricNeeds.map((metric) => findKnownGroupsByCode(metric, query, view))
   const basisNotes: Note[] = []
   const metrics = metricNeeds.map((needs, index): MetricPlan => {
@@ -341,7 +343,7 @@ export function planAggregate(
       : null,
     cellParts: (code) => {
       const found = metricNeeds.find((needs) => needs.code === code)
-      return cellPartsOf(code, found?.needs ?? [], found?.states ?? new Set(), query)
+      return cellPartsOf(code, found?.needs ?? [], found?.states ?? new Set(), isWithinStates(covered))
     },
     spinePeriods,
     codes: isByCell ? codes : (contextMonths?.codes ?? spinePeriods),
@@ -377,8 +379,8 @@ const cellPartsOf = (
   code: MetricCode,
   needs: CellParts['needs'],
   states: CellParts['states'],
-  { group_by }: AnalyticsQuery,
-): CellParts => ({ needs, states, isFlow: isFlowMetric(code), isByPlace: isWithinStates(group_by) })
+  isByPlace: boolean,
+): CellParts => ({ needs, states, isFlow: isFlowMetric(code), isByPlace })
 
 /** @returns the newest collected month of any table, for queries whose metrics have no month */
 function findNewestMonth(

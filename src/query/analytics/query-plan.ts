@@ -341,7 +341,9 @@ function noteLimits({ limits, metrics }: AnalyticsQuery): Note[] {
   if (limits === null) return []
   const without = metrics.filter((code) => limitsOf(code).method === 'none')
   const repeated = metrics.filter(
-    (code) => !without.includes(code) && measuresOf(code).numerator.field === 'admissions',
+    (code) =>
+      !without.includes(code) &&
+      ['admissions', 'icsap_admissions'].includes(measuresOf(code).numerator.field ?? ''),
   )
   return [
     ...(without.length === 0 ? [] : [{ code: 'no_limits', metrics: without } as const]),

@@ -3,7 +3,10 @@ import { AppError, both } from '../../errors.ts'
 import { areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
+import { type Measure, type MetricCode, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
+import { codedDimensionsOf } from '../../model/required-tables.ts'
+import { FACT_TABLES, isStored } from '../../release/coverage.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
 import type { AnalyticsQuery } from './request.ts'
 
@@ -20,7 +23,10 @@ export function requireDimension(
   position: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
   const { member, derivedFrom } = dimensionOf(code)
-  if (member === null) return
+  if (member === null) {
+    requireColumn(code, view, position)
+    return
+  }
   if (!areaOf(datasetOf(member.dataset).area).isRequired) {
     requireCodes(code, member.dataset, view, position)
     return
@@ -50,6 +56,20 @@ export function requireDimension(
   })
 }
 
+/** @throws AppError 'dimension_not_loaded' when the tables of the release were made before they had the dimension's column */
+function requireColumn(
+  code: DimensionCode,
+  view: ReleaseView,
+  position: { readonly pointer: string } | { readonly parameter: string } | null,
+): void {
+  // Periods and territories follow from other columns.
+  const tables = FACT_TABLES.filter((table) => codedDimensionsOf(table).includes(code)).filter(
+    (table) => view.components[datasetOf(table).area]?.datasets[table] !== undefined,
+  )
+  if (tables.length === 0 || tables.some((table) => isStored(view, table, code))) return
+  throw notLoaded(code, view, position)
+}
+
 /** @throws AppError 'dimension_not_loaded' when no component of the release has codes of the dimension */
 function requireCodes(
   code: DimensionCode,
@@ -58,6 +78,14 @@ function requireCodes(
   position: { readonly pointer: string } | { readonly parameter: string } | null,
 ): void {
   if (componentManifests(view).some(({ datasets }) => datasets[dataset] !== undefined)) return
+  throw notLoaded(code, view, position)
+}
+
+function notLoaded(
+  code: DimensionCode,
+  view: ReleaseView,
+  position: { readonly pointer: string } | { readonly parameter: string } | null,
+): AppError {
   const areas = [...new Set(dimensionOf(code).datasets.map((facts) => datasetOf(facts).area))]
   const [missingComponents, files] = [
     areas.map((area) => areaOf(area).records),
@@ -65,7 +93,7 @@ function requireCodes(
   ]
   // Earlier versions of the importer did not write every code list.
   const isEarlier = areas.some((area) => view.components[area] !== null)
-  throw new AppError('dimension_not_loaded', {
+  return new AppError('dimension_not_loaded', {
     detail: isEarlier
       ? both(
           `A versão de dados não tem a dimensão ${code}: foi importada antes de haver essa dimensão. Importe outra vez os arquivos ${files.map(({ pt }) => pt).join(' ou ')}.`,
@@ -85,7 +113,16 @@ export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
   for (const [index, code] of query.group_by.entries())
     requireDimension(code, view, { pointer: `/group_by/${index}` })
   for (const { dimension } of query.filters) requireDimension(dimension, view, { pointer: '/filters' })
+  for (const [index, code] of query.metrics.entries())
+    if (comparesHealthRegions(code)) requireDimension('health_region', view, { pointer: `/metrics/${index}` })
 }
+
+const comparesHealthRegions = (code: MetricCode): boolean =>
+  Object.values(measuresOf(code)).some((measure) =>
+    (measure as Measure | null)?.where?.some(
+      (condition) => 'ends' in condition && condition.ends === 'health_region',
+    ),
+  )
 
 export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): Note[] {
   const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]

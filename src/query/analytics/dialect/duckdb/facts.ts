@@ -11,7 +11,7 @@ import {
   isPopulation,
   RESIDENCE_DIMENSIONS,
 } from '../../../../model/dimensions.ts'
-import type { Condition, Measure } from '../../../../model/metrics.ts'
+import type { Measure } from '../../../../model/metrics.ts'
 import {
   hasFacilityOnce,
   type PreAggregateName,
@@ -47,9 +47,10 @@ import {
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { listOf, overMonths, unionOf } from '../differences.ts'
+import { codeText, conditionSql } from './conditions.ts'
 import { timesMonth } from './month-factors.ts'
 import { factKey, integerKey, isOneMonthEach, monthColumn, withWindows } from './periods.ts'
-import { derivedDimensions, withPlaces } from './places.ts'
+import { derivedDimensions, derivedDimensionsOf, withPlaces } from './places.ts'
 import { isStandardized, standardCte, standardizedCte } from './standardized.ts'
 
 export const key = (code: DimensionCode): Sql => ident(dimensionOf(code).column)
@@ -201,7 +202,7 @@ export function nullIfFiller(
 }
 
 const factsSource = (plan: DatasetPlan): Sql =>
-  withWindows(withPlaces(readFacts(plan), derivedDimensions(plan.keys, plan.filters)), plan)
+  withWindows(withPlaces(readFacts(plan), derivedDimensionsOf(plan)), plan)
 
 function readFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
@@ -370,21 +371,4 @@ function storedSql(measure: Measure, name: PreAggregateName, isUnique: boolean):
   return isUnique
     ? sql`CASE WHEN ${condition} THEN 1 ELSE 0 END`
     : sql`count(DISTINCT ${storedColumn(source.distinctKey)}) FILTER (WHERE ${condition})`
-}
-
-/** Inlines a code of the model. Codes from requests must not pass here. */
-export function codeText(code: string): Sql {
-  if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
-  return TEXT(`'${code}'`)
-}
-
-/** A measure's condition on a row that one column decides. */
-export function conditionSql(condition: Condition): Sql {
-  if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
-  if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
-  if ('oneOf' in condition)
-    return sql`${ident(condition.field)} IN (${join(condition.oneOf.map(codeText), ', ')})`
-  if ('flag' in condition) return ident(condition.flag)
-  if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
-  throw new TypeError('no column says it')
 }

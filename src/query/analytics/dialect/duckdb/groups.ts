@@ -12,6 +12,7 @@ import {
   isByResidence,
   isPopulation,
   PLACE_DIMENSIONS,
+  RESIDENCE_DIMENSIONS,
 } from '../../../../model/dimensions.ts'
 import { finestTime, isTime } from '../../../../model/periods.ts'
 import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
@@ -118,9 +119,11 @@ ${join(keys, '\n  UNION ALL\n')}
   const crossJoin = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const placeCondition = (filter: QueryFilter): Sql =>
     filterCondition(filter.dimension === 'municipality' ? ident('code') : key(filter.dimension), filter)
+  // Filters by residence restrict the facts, not the places of hospitals.
+  const placeFilters = plan.placeFilters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
   const members = (codes: readonly DimensionCode[]): Sql =>
-    withPlaces(membersOf('municipality'), derivedDimensions(codes, plan.placeFilters), TEXT('own.code'))
-  const scopeConditions = plan.placeFilters.map(placeCondition)
+    withPlaces(membersOf('municipality'), derivedDimensions(codes, placeFilters), TEXT('own.code'))
+  const scopeConditions = placeFilters.map(placeCondition)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
     const columns = groups.map((code) =>
@@ -133,11 +136,11 @@ ${join(keys, '\n  UNION ALL\n')}
   WHERE ${join([existsSql(plan), ...scopeConditions], '\n    AND ')}`
   }
   // Filters within a state may leave only its ignored municipality. Others leave all municipalities of a state, or none.
-  const inside = plan.placeFilters.every(({ dimension }) => WHOLE_STATES.has(dimension))
+  const inside = placeFilters.every(({ dimension }) => WHOLE_STATES.has(dimension))
     ? TEXT("territorial_type = 'MUNICIPALITY'")
     : existsSql(plan)
   const scope =
-    plan.placeFilters.length === 0
+    placeFilters.length === 0
       ? EMPTY
       : sql`\n  WHERE code IN (SELECT uf FROM ${members([])} AS inside WHERE ${inside} AND ${join(scopeConditions, ' AND ')})`
   const columns = groups.map((code) => (code === 'state' ? TEXT('code AS "uf"') : key(code)))
@@ -188,7 +191,9 @@ function periodsOf({ query: { group_by }, codes }: AggregatePlan): Sql | null {
 
 /** Places of residence, with or without facts. Facts add the group of residents without a known place. */
 function residenceKeys(plan: AggregatePlan): Sql {
-  const { query, placeFilters } = plan
+  const { query } = plan
+  // Filters by hospital restrict the facts, not the places of residence.
+  const placeFilters = plan.placeFilters.filter(({ dimension }) => RESIDENCE_DIMENSIONS.has(dimension))
   const municipalities = sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members WHERE territorial_type = 'MUNICIPALITY')`
   const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters))
   const periods = periodsOf(plan)

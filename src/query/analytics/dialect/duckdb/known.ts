@@ -8,9 +8,10 @@ import { codelessOf } from '../../../../model/required-tables.ts'
 import { NO_FACILITY } from '../../../../model/sih/code-lists.ts'
 import { REGIONS, STATES, type State } from '../../../../model/territory/states.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import type { KnownGroups } from '../../coverage.ts'
+import { coveredGroups, type KnownGroups } from '../../coverage.ts'
 import type { AggregatePlan, MetricPlan } from '../../plan.ts'
-import { codeText, GROUP_STATE, key } from './facts.ts'
+import { codeText } from './conditions.ts'
+import { GROUP_STATE, key } from './facts.ts'
 
 /** @returns a condition on the group; null when every group has a value */
 export function knownGroupSql(
@@ -69,11 +70,8 @@ interface CoveredPlace {
   collected(states: readonly State[]): string[]
 }
 
-function findCoveredPlace({
-  query: { group_by },
-  scope,
-  states: statesInScope,
-}: AggregatePlan): CoveredPlace {
+function findCoveredPlace({ query, scope, states: statesInScope }: AggregatePlan): CoveredPlace {
+  const group_by = coveredGroups(query)
   const placeByAbbreviation = (code: Sql): CoveredPlace => ({
     code: sql`CAST(spine.${code} AS VARCHAR)`,
     collected: (states) => states.map(({ uf }) => uf),

@@ -7,6 +7,7 @@
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { STATES } from '../../../../model/territory/states.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import type { DatasetPlan } from '../../plan.ts'
 import type { QueryFilter } from '../../request.ts'
 import { healthRegionsOfMunicipalities } from '../../resident-relations.ts'
 
@@ -17,6 +18,21 @@ export function derivedDimensions(
 ): DimensionCode[] {
   const used = new Set([...groups, ...filters.map(({ dimension }) => dimension)])
   return [...DERIVED_DIMENSIONS].filter((code) => used.has(code))
+}
+
+/** @returns the derived dimensions that a sub-query reads, those that its measures compare included */
+export function derivedDimensionsOf({
+  keys,
+  filters,
+  measures,
+}: Pick<DatasetPlan, 'keys' | 'filters' | 'measures'>): DimensionCode[] {
+  const comparesRegions = measures.some(({ where = [] }) =>
+    where.some((condition) => 'ends' in condition && condition.ends === 'health_region'),
+  )
+  return derivedDimensions(
+    comparesRegions ? [...keys, 'health_region', 'residence_health_region'] : keys,
+    filters,
+  )
 }
 
 /** @param state column with the state's abbreviation */

@@ -20,18 +20,12 @@ import { countField } from '../../../provenance/published-rows.ts'
 import type { DatasetPlan } from '../../plan.ts'
 import { IS_OUTSOURCED, isCnes } from '../../resident-relations.ts'
 import { unionOf } from '../differences.ts'
-import {
-  codeText,
-  conditionSql,
-  excludesStateFunds,
-  filterColumn,
-  filterCondition,
-  nullIfFiller,
-} from './facts.ts'
+import { codeText, conditionSql } from './conditions.ts'
+import { excludesStateFunds, filterColumn, filterCondition, nullIfFiller } from './facts.ts'
 import { timesMonth } from './month-factors.ts'
 import type { GroupKey } from './page.ts'
 import { periodSql, withWindows } from './periods.ts'
-import { derivedDimensions, withPlaces } from './places.ts'
+import { derivedDimensionsOf, withPlaces } from './places.ts'
 
 export const recordKeyOf = ({ dataset }: DatasetPlan): readonly string[] => datasetOf(dataset).key
 
@@ -40,7 +34,7 @@ const columnList = (names: readonly string[]): Sql => join(names.map(ident), ', 
 
 /** The rows that a plan reads. The population has a null month. */
 const rowsSql = (plan: DatasetPlan): Sql => {
-  const derived = derivedDimensions(plan.keys, plan.filters)
+  const derived = derivedDimensionsOf(plan)
   return isPeriodic(plan)
     ? withWindows(
         withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived),

@@ -1,0 +1,43 @@
+/** Prints the conditions of measures on the columns of a row, and codes of the model. Codes from requests must not pass here. */
+import type { Condition } from '../../../../model/metrics.ts'
+import type { FlowLevel } from '../../../../model/types.ts'
+import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+
+/** Inlines a code of the model. Codes from requests must not pass here. */
+export function codeText(code: string): Sql {
+  if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
+  return TEXT(`'${code}'`)
+}
+
+/** Columns of the residence and of the hospital, and when one of them is known. The ignored municipality of a state is not. */
+const ENDS: Readonly<
+  Record<FlowLevel, { readonly columns: readonly [string, string]; isKnown(column: Sql): Sql }>
+> = {
+  municipality: {
+    columns: ['residence_municipality_code', 'municipality_ibge_code'],
+    isKnown: (column) => sql`${column} % 100000 >= 10`,
+  },
+  health_region: {
+    columns: ['residence_health_region_code', 'health_region_code'],
+    isKnown: (column) => sql`${column} IS NOT NULL`,
+  },
+  state: { columns: ['residence_uf', 'uf'], isKnown: (column) => sql`${column} IS NOT NULL` },
+}
+function endsSql(level: FlowLevel, isOutside: boolean): Sql {
+  const { columns, isKnown } = ENDS[level]
+  const [residence, hospital] = [ident(columns[0]), ident(columns[1])]
+  const areKnown = sql`${isKnown(residence)} AND ${isKnown(hospital)}`
+  return isOutside ? sql`(${areKnown} AND ${residence} <> ${hospital})` : sql`(${areKnown})`
+}
+
+/** A measure's condition on the columns of a row. */
+export function conditionSql(condition: Condition): Sql {
+  if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
+  if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
+  if ('oneOf' in condition)
+    return sql`${ident(condition.field)} IN (${join(condition.oneOf.map(codeText), ', ')})`
+  if ('flag' in condition) return ident(condition.flag)
+  if ('anyFlag' in condition) return sql`(${ident(condition.anyFlag[0])} OR ${ident(condition.anyFlag[1])})`
+  if ('ends' in condition) return endsSql(condition.ends, condition.isOutside)
+  throw new TypeError('no column says it')
+}
