@@ -21,6 +21,7 @@ import { writeNotes } from '../model/note-sentences.ts'
 import { finestTime, isTime, showPeriod } from '../model/periods.ts'
 import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
 import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
+import { COLUMN_OF_MEASURE as DEATH_COLUMNS } from '../model/sim/layout.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
@@ -345,6 +346,7 @@ function findPublishedColumn(
 ): string | null {
   if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
   if (dataset === 'federal_health_transfers') return PUBLISHED_AMOUNTS[field ?? ''] ?? null
+  if (dataset === 'deaths') return DEATH_COLUMNS[field ?? ''] ?? null
   if (isAddedUp(dataset)) return { ...ADMISSION_COLUMNS, ...OUTPATIENT_COLUMNS }[field ?? ''] ?? null
   // Facts of other areas name their file and row, but keep no published cell.
   if (kind !== 'sum' || dataset === 'facilities' || !isCnes(dataset)) return null

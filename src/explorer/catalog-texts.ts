@@ -46,6 +46,7 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   hospital_admissions: ['Internações', 'Hospital admissions'],
   hospital_admissions_by_residence: ['Internações por residência', 'Hospital admissions by residence'],
   hospital_admission_flows: ['Fluxos de internações', 'Hospital admission flows'],
+  deaths: ['Óbitos', 'Deaths'],
   outpatient_production: ['Produção ambulatorial', 'Outpatient production'],
   federal_health_transfers: ['Transferências federais', 'Federal transfers'],
   population: ['População', 'Population'],

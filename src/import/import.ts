@@ -36,6 +36,7 @@ import { buildFlowPreAggregates, buildPreAggregates } from './pre-aggregates.ts'
 import { openSession, type Session } from './session.ts'
 import { SIA } from './sia/importer.ts'
 import { SIH } from './sih/importer.ts'
+import { SIM } from './sim/importer.ts'
 import { countUndecoded } from './undecoded.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
@@ -44,6 +45,7 @@ const IMPORTERS_BY_AREA: Readonly<Record<Area, AreaImporter>> = {
   demography: DEMOGRAPHY,
   sih: SIH,
   sia: SIA,
+  sim: SIM,
   financing: FINANCING,
 }
 /** Build order: each area follows the areas that it needs. */

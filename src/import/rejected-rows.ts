@@ -14,10 +14,10 @@ export interface SetAsideRow {
 }
 
 /**
- * Reasons that do not count against --max-rejected, because no data is lost: exact duplicates of another row, and rows that the
- * publisher marked as deleted.
+ * Reasons that do not count against --max-rejected, because no data is lost: exact duplicates of another row, rows that the
+ * publisher marked as deleted, fetal deaths among deaths, and deaths whose month the publisher does not know.
  */
-const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted'])
+const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted', 'fetal_death', 'no_month'])
 
 /** Counts rejected rows by file and reason for an area without a table of them, and keeps the first of each for messages. */
 export class RejectedCounts {

@@ -82,6 +82,18 @@ export const AREAS = {
     listCapability: 'analytics.query.read',
     releaseHeader: 'x-data-release-id',
   },
+  sim: {
+    label: { pt: 'Óbitos (SIM)', en: 'Deaths (SIM)' },
+    records: { pt: 'óbitos', en: 'deaths' },
+    files: { pt: 'DOUFAAAA.dbc do SIM', en: 'DOUFAAAA.dbc files of SIM' },
+    source: { ...MINISTRY, name: 'Sistema de Informações sobre Mortalidade (SIM)' },
+    periods: 'months',
+    firstMonth: 197901,
+    needs: ['demography'],
+    isRequired: false,
+    listCapability: 'analytics.query.read',
+    releaseHeader: 'x-data-release-id',
+  },
   financing: {
     label: { pt: 'Financiamento', en: 'Financing' },
     records: { pt: 'financiamento', en: 'financing' },

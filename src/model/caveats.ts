@@ -21,8 +21,58 @@ const both = (
   en: more === null ? en : `${en} ${more[1]}`,
 })
 
+const OF_DEATHS = [
+  'A cobertura do registro varia entre lugares e anos, a CID mudou em 1996, e anos são republicados, às vezes muito depois.',
+  'Coverage of the register differs between places and years, CID changed in 1996, and years are published again, at times much later.',
+] as const
+
 /** Metric → its caveats. Metrics of the registry and the population have only their description. */
 export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string; readonly en: string }>>> = {
+  deaths: both(
+    'Óbitos não fetais de residentes, pelo mês do óbito. Os de mês ignorado não contam em mês nem ano: a versão os lista.',
+    'Deaths of residents that are not fetal, by month of death. Those without a month count in no month and no year: the release lists them.',
+    OF_DEATHS,
+  ),
+  deaths_per_100k: both(
+    'Taxa bruta: não compara lugares de idades diferentes.',
+    'Crude rate: it does not compare places of different ages.',
+    OF_DEATHS,
+  ),
+  deaths_per_100k_standardized: both(
+    'Compara lugares como se tivessem a mesma composição por idade. Óbitos de idade ignorada ficam de fora.',
+    'Compares places as if their ages were alike. Deaths of unknown age are left out.',
+    OF_DEATHS,
+  ),
+  maternal_deaths: both(
+    'Pela causa básica declarada, sem correção de sub-registro. Sem dado nos anos da CID-9.',
+    'By the underlying cause as declared, not corrected for under-registration. Null in years of CID-9.',
+    OF_DEATHS,
+  ),
+  premature_ncd_deaths: both(
+    'Causas mal definidas não são redistribuídas entre as crônicas. Sem dado nos anos da CID-9.',
+    'Ill-defined causes are not redistributed to chronic ones. Null in years of CID-9.',
+    OF_DEATHS,
+  ),
+  external_cause_deaths: both(
+    'Acidentes, violências e intenção indeterminada juntos. Sem dado nos anos da CID-9.',
+    'Accidents, violence and undetermined intent together. Null in years of CID-9.',
+    OF_DEATHS,
+  ),
+  external_cause_deaths_per_100k: both(
+    'Taxa bruta. Acidentes, violências e intenção indeterminada juntos.',
+    'Crude rate. Accidents, violence and undetermined intent together.',
+    OF_DEATHS,
+  ),
+  ill_defined_deaths: both(
+    'Óbitos sem causa conhecida (R00–R99). Muitos deles escondem outras causas nas demais contagens.',
+    'Deaths without a known cause (R00–R99). They hide deaths of other causes from the other counts.',
+    OF_DEATHS,
+  ),
+  ill_defined_deaths_share: both(
+    'Mede a qualidade da declaração da causa. Acima de 10 % não compare causas entre lugares.',
+    'Measures how well causes are declared. Above 10 % do not compare causes between places.',
+    OF_DEATHS,
+  ),
   admissions: both(
     'Internações aprovadas do SUS (AIH de IDENT 1). Não são pessoas: transferências e reinternações contam de novo. Só o SUS.',
     'Admissions that SUS approved (AIH with IDENT 1). They are not persons: transfers and readmissions count again. SUS alone.',

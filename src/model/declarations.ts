@@ -11,6 +11,7 @@ import * as outlines from './outlines/index.ts'
 import { DIMENSIONS as PERIODS } from './periods.ts'
 import * as sia from './sia/index.ts'
 import * as sih from './sih/index.ts'
+import * as sim from './sim/index.ts'
 import * as territory from './territory/index.ts'
 
 export const FIELDS = {
@@ -21,6 +22,7 @@ export const FIELDS = {
   ...classifications.FIELDS,
   ...sih.FIELDS,
   ...sia.FIELDS,
+  ...sim.FIELDS,
   ...financing.FIELDS,
 }
 export const DATASETS = {
@@ -30,6 +32,7 @@ export const DATASETS = {
   ...outlines.DATASETS,
   ...sih.DATASETS,
   ...sia.DATASETS,
+  ...sim.DATASETS,
   ...financing.DATASETS,
 }
 export const DIMENSIONS = {
@@ -39,13 +42,22 @@ export const DIMENSIONS = {
   ...classifications.DIMENSIONS,
   ...sih.DIMENSIONS,
   ...sia.DIMENSIONS,
+  ...sim.DIMENSIONS,
   ...PERIODS,
 }
-export const FACTS = { ...cnes.FACTS, ...demography.FACTS, ...sih.FACTS, ...sia.FACTS, ...financing.FACTS }
+export const FACTS = {
+  ...cnes.FACTS,
+  ...demography.FACTS,
+  ...sih.FACTS,
+  ...sia.FACTS,
+  ...sim.FACTS,
+  ...financing.FACTS,
+}
 export const METRICS = {
   ...cnes.METRICS,
   ...demography.METRICS,
   ...sih.METRICS,
   ...sia.METRICS,
+  ...sim.METRICS,
   ...financing.METRICS,
 }

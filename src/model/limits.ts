@@ -49,7 +49,14 @@ export type Limits =
   | { readonly method: 'none'; readonly reason: ReasonWithoutLimits }
 
 /** Fields that count events, each of which happens to one person once. */
-const EVENT_FIELDS = new Set(['admissions', 'deaths', 'icsap_admissions', 'icsap_universe_admissions'])
+const EVENT_FIELDS = new Set([
+  'admissions',
+  'deaths',
+  'icsap_admissions',
+  'icsap_universe_admissions',
+  'maternal_deaths',
+  'premature_ncd_deaths',
+])
 const isOfEvents = ({ kind, field = '', minus }: Measure): boolean =>
   kind === 'sum' && EVENT_FIELDS.has(field) && minus === undefined
 

@@ -229,9 +229,9 @@ const POPULATION = {
     when: 'A rate is standardized by age to a standard population.',
     params: { metric: 'code', standard: ['brazil_2010'], age_groups: 'count' },
     pt: ({ metric, standard, age_groups }, name) =>
-      `${name(metric)}: padronização direta por ${age_groups} faixas etárias pela população do ${STANDARD_POPULATIONS[standard].title.pt}; internações de idade não informada ficam de fora.`,
+      `${name(metric)}: padronização direta por ${age_groups} faixas etárias pela população do ${STANDARD_POPULATIONS[standard].title.pt}; eventos de idade não informada ficam de fora.`,
     en: ({ metric, standard, age_groups }, name) =>
-      `${name(metric)}: standardized directly by ${age_groups} age groups to the population of ${STANDARD_POPULATIONS[standard].title.en}; admissions of unknown age are left out.`,
+      `${name(metric)}: standardized directly by ${age_groups} age groups to the population of ${STANDARD_POPULATIONS[standard].title.en}; events of unknown age are left out.`,
   }),
   territory_edition: declare({
     when: 'A query is by places that the territorial base defines, of which one edition holds for all months.',
@@ -311,6 +311,17 @@ const VALUES = {
   }),
 } as const
 
+const DEATHS = {
+  deaths_without_month: declare({
+    when: 'The file of a year has deaths whose month is missing or impossible.',
+    params: { year: 'year', state: 'code', deaths: 'count' },
+    pt: ({ year, state, deaths }, name) =>
+      `${name('deaths')} ${year}: ${deaths} óbitos de ${state} não têm mês e não entram em nenhum número; a versão os lista.`,
+    en: ({ year, state, deaths }, name) =>
+      `${name('deaths')} ${year}: ${deaths} deaths of ${state} have no month and are in no number; the release lists them.`,
+  }),
+} as const
+
 const TRANSFERS = {
   transfers_by_year: declare({
     when: 'A requested month is not the last month of a year of transfers; the periods of the years are listed.',
@@ -346,7 +357,15 @@ const TRANSFERS = {
   }),
 } as const
 
-export const NOTES = { ...COVERAGE, ...PERIODS, ...POPULATION, ...VALUES, ...PRICES, ...TRANSFERS } as const
+export const NOTES = {
+  ...COVERAGE,
+  ...PERIODS,
+  ...POPULATION,
+  ...VALUES,
+  ...PRICES,
+  ...DEATHS,
+  ...TRANSFERS,
+} as const
 
 export type NoteCode = keyof typeof NOTES
 export const NOTE_CODES = Object.keys(NOTES) as NoteCode[]

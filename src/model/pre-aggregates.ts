@@ -16,6 +16,7 @@ import {
 import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metrics.ts'
 import { PRE_AGGREGATES as OF_SIA } from './sia/pre-aggregates.ts'
 import { PRE_AGGREGATES as OF_SIH } from './sih/pre-aggregates.ts'
+import { PRE_AGGREGATES as OF_SIM } from './sim/pre-aggregates.ts'
 import type { FlowLevel } from './types.ts'
 
 export type { CnesFacts } from './cnes/pre-aggregates.ts'
@@ -25,7 +26,7 @@ export interface PreAggregate {
   readonly keys: readonly DimensionCode[]
 }
 
-const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH, ...OF_SIA }
+const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH, ...OF_SIA, ...OF_SIM }
 export type PreAggregateName = keyof typeof PRE_AGGREGATES
 export const PRE_AGGREGATE_NAMES = Object.keys(PRE_AGGREGATES) as PreAggregateName[]
 export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGREGATES[name]

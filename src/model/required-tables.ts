@@ -9,6 +9,7 @@ import {
   dimensionOf,
   dimensionsOfFacts,
   type FactDataset,
+  isAddedUp,
   isPlace,
   isPopulation,
   type PopulationFacts,
@@ -57,9 +58,11 @@ export const NEEDS_OF_FLAG: Readonly<Record<string, readonly Need[]>> = {
   is_linked_sus: ['facilities', 'sus_link'],
 }
 
-/** @returns dimensions that a table's files may lack: all but territories, which follow from the file, and periods */
+/** @returns dimensions that a table's files may lack: all but territories, which follow from the file, periods, and those of few rows */
 export const codedDimensionsOf = (table: Table): readonly DimensionCode[] =>
-  dimensionsOfFacts(table).filter((code) => !isPlace(code) && !isTime(code))
+  dimensionsOfFacts(table).filter(
+    (code) => !isPlace(code) && !isTime(code) && dimensionOf(code).isOfFewRows !== true,
+  )
 
 /** Number of digits of a SIGTAP code. Codes of earlier tables are shorter and identify no SIGTAP procedure. */
 const SIGTAP_DIGITS = 10
@@ -111,9 +114,22 @@ const BY_DIAGNOSIS: ReadonlySet<string | undefined> = new Set([
   'icsap_universe_admissions',
 ])
 
-function needsOfMeasure({ dataset, field, where = [] }: Measure): readonly Need[] {
+/** Field that is counted by its cause → the dimension that files must carry, so that CID-9 does not count as 0. */
+const NEEDS_OF_FIELD: Readonly<Record<string, DimensionCode>> = {
+  maternal_deaths: 'cause_chapter',
+  premature_ncd_deaths: 'cause_chapter',
+}
+
+function needsOfMeasure({ dataset, field = '', where = [] }: Measure): readonly Need[] {
   if (isPopulation(dataset)) return []
   if (BY_DIAGNOSIS.has(field)) return [dataset, `${dataset}/icsap_group` as DimensionNeed]
+  if (isAddedUp(dataset)) {
+    const columns = where.flatMap((condition) => ('equals' in condition ? [condition.field] : []))
+    const dimensions = codedDimensionsOf(dataset).filter(
+      (code) => columns.includes(dimensionOf(code).column) || NEEDS_OF_FIELD[field] === code,
+    )
+    return [dataset, ...needsOfDimensions(dataset, dimensions)]
+  }
   if (dataset !== 'facilities')
     return where.some((condition) => 'outsourced' in condition)
       ? [dataset, `${dataset}/service_characteristic`]

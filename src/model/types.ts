@@ -140,6 +140,8 @@ export interface DimensionDeclaration {
   readonly derivedFrom?: 'state' | 'municipality' | 'residence_municipality'
   /** Code for a missing value in the published file; without it, a missing value is null. */
   readonly unknown?: string
+  /** Few rows have a code, so a file without any still carries the dimension. */
+  readonly isOfFewRows?: true
   /** The default is 'core': one of the 15 dimensions of the specification. */
   readonly tier?: 'extended'
 }

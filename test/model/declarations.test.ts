@@ -12,6 +12,7 @@ import * as outlines from '../../src/model/outlines/index.ts'
 import * as periods from '../../src/model/periods.ts'
 import * as sia from '../../src/model/sia/index.ts'
 import * as sih from '../../src/model/sih/index.ts'
+import * as sim from '../../src/model/sim/index.ts'
 import * as territory from '../../src/model/territory/index.ts'
 
 t.test('no two areas declare one name', async (t) => {
@@ -24,6 +25,7 @@ t.test('no two areas declare one name', async (t) => {
       outlines,
       sih,
       sia,
+      sim,
       financing,
       periods,
     ].flatMap((area) => Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}))
@@ -42,7 +44,7 @@ t.test('what a number of admissions, production or transfers means is said in bo
   const codes = METRIC_CODES.filter(
     (code) =>
       isFlowMetric(code) ||
-      ['sih', 'sia', 'financing'].includes(datasetOf(measuresOf(code).numerator.dataset).area),
+      ['sih', 'sia', 'sim', 'financing'].includes(datasetOf(measuresOf(code).numerator.dataset).area),
   )
   t.same(Object.keys(MEANINGS).sort(), codes.toSorted())
   for (const [code, { pt, en }] of Object.entries(MEANINGS)) {

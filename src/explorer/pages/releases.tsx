@@ -292,6 +292,7 @@ const REASONS: Readonly<Record<string, string>> = {
   no_bimester: 'sem bimestre',
   no_geometry: 'sem contorno',
   no_municipality: 'sem município',
+  no_month: 'sem mês do óbito',
   no_procedure: 'sem procedimento',
   no_year: 'sem ano',
   not_a_municipality: 'não é um município',

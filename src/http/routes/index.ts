@@ -3,6 +3,7 @@ import type { Route } from '../route.ts'
 import { ADMISSIONS } from './admissions.ts'
 import { ANALYTICS } from './analytics.ts'
 import { BED_CAPACITY } from './bed-capacity.ts'
+import { DEATHS } from './deaths.ts'
 import { DEMOGRAPHY } from './demography.ts'
 import { EQUIPMENT_INVENTORY } from './equipment-inventory.ts'
 import { EXPORTS } from './exports.ts'
@@ -28,6 +29,7 @@ export const ROUTES: readonly Route[] = [
   ...SPECIALIZED_SERVICES,
   ...DEMOGRAPHY,
   ...ADMISSIONS,
+  ...DEATHS,
   ...HEALTH_FINANCING,
   ...ANALYTICS,
   ...EXPORTS,

@@ -61,4 +61,5 @@ const COLUMN_PREFIXES: Readonly<Record<CodeList, string>> = {
   procedure_forms: 'procedure_form',
   diagnosis_chapters: 'diagnosis_chapter',
   diagnosis_categories: 'diagnosis_category',
+  cause_categories: 'cause_category',
 }

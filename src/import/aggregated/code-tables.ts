@@ -23,6 +23,7 @@ export type CodeList =
   | 'procedure_forms'
   | 'diagnosis_chapters'
   | 'diagnosis_categories'
+  | 'cause_categories'
 
 /** A code with its name. File and row are null for names of the model. */
 export interface NamedCode {
@@ -157,7 +158,8 @@ function readCid(file: FoundFile, bytes: Buffer, addCode: AddCode): number {
     // Ignore the letters in the table of chapters: D and H occur in two chapters, and W, X and Y in none.
     if (isChapters) addCode('diagnosis_chapters', { code: first.padStart(2, '0'), name: second, ...source })
     else
-      addCode('diagnosis_categories', { code: `${first}${second.padStart(2, '0')}`, name: third, ...source })
+      for (const list of ['diagnosis_categories', 'cause_categories'] as const)
+        addCode(list, { code: `${first}${second.padStart(2, '0')}`, name: third, ...source })
   })
   return rows
 }
@@ -178,6 +180,7 @@ export const DERIVED_COLUMNS: Readonly<
   },
   diagnosis_chapters: {},
   diagnosis_categories: { diagnosis_chapter_code: chapterOf },
+  cause_categories: {},
 }
 
 /** @returns names of the model, used for codes that no table names */

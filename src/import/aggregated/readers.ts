@@ -1,11 +1,13 @@
 /** Lists the readers of aggregated files by kind of file. Workers look a reader up by this name, so a new area adds an entry here. */
 import { readProduction } from '../sia/production-files.ts'
 import { readAdmissions } from '../sih/admission-files.ts'
+import { readDeaths } from '../sim/death-files.ts'
 
 /** `groups` names the members of a result that hold sums by group. */
 export const READERS = {
   admissions: { read: readAdmissions, groups: ['byHospital', 'byResidence', 'byFlow'] },
   production: { read: readProduction, groups: ['groups'] },
+  deaths: { read: readDeaths, groups: ['groups'] },
 } as const
 
 export type FileKind = keyof typeof READERS

@@ -83,11 +83,13 @@ export function cellNotes(query: AnalyticsQuery, metrics: readonly MetricNeeds[]
 /** Notes that residents' admissions in states that were not collected are missing. */
 export function residenceNotes(
   query: Pick<AnalyticsQuery, 'group_by' | 'filters'>,
-  metrics: readonly Pick<MetricNeeds, 'requested'>[],
+  metrics: readonly Pick<MetricNeeds, 'needs' | 'requested'>[],
   view: ReleaseView,
 ): Note[] {
   if (!dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))) return []
-  const months = allPeriods(metrics.map(({ requested }) => requested))
+  // Files of deaths are by residence, so only admissions of residents may lie in files of other states.
+  const admissions = metrics.filter(({ needs }) => needs.includes('hospital_admissions_by_residence'))
+  const months = allPeriods(admissions.map(({ requested }) => requested))
   const isComplete = months.every(
     (period) => statesCollected(view, 'hospital_admissions_by_residence', period) === ALL_STATES,
   )
@@ -142,6 +144,22 @@ export function scopeNotes(
       metrics: areAllMetrics ? [] : stateMetrics.map(({ code }) => code),
     },
   ]
+}
+
+/** Notes the deaths of the requested years and states that have no month. */
+export function deathNotes(metrics: readonly MetricNeeds[], view: ReleaseView): Note[] {
+  const deathMetrics = metrics.filter(({ needs }) => needs.includes('deaths'))
+  const years = new Set(
+    allPeriods(deathMetrics.map(({ requested }) => requested)).map((period) =>
+      periodOf('reference_year', period),
+    ),
+  )
+  const states = new Set(deathMetrics.flatMap((metric) => [...metric.states]))
+  return Object.entries(view.components.sim?.counts ?? {}).flatMap(([name, deaths]): Note[] => {
+    const [, state = '', digits = ''] = /^deaths_without_month_([A-Z]{2})_(\d{4})$/.exec(name) ?? []
+    const year = Number(digits)
+    return states.has(state) && years.has(year) ? [{ code: 'deaths_without_month', year, state, deaths }] : []
+  })
 }
 
 const TRANSFERS = 'federal_health_transfers'

@@ -68,6 +68,7 @@ import {
 import { allPeriods, listedPeriods, periodsOfMetric, resolvePeriods } from './periods.ts'
 import {
   cellNotes,
+  deathNotes,
   emptyNotes,
   noteOfAges,
   periodNotes,
@@ -365,6 +366,7 @@ export function planAggregate(
       ...describeMissing(missing),
       ...emptyNotes(metricNeeds, view),
       ...residenceNotes(query, metricNeeds, view),
+      ...deathNotes(metricNeeds, view),
       ...transferNotes(metricNeeds, view),
       ...(scope.states === scope.territory ? [] : scopeNotes(metricNeeds, view, tables)),
     ],

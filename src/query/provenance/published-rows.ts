@@ -1,5 +1,5 @@
 /**
- * Describes how to find the published rows that an aggregated record sums. In: a dataset of admissions or production, and a record. Out:
+ * Describes how to find the published rows that an aggregated record sums. In: a dataset of admissions, production or deaths, and a record. Out:
  * the number of rows, and conditions on cells of the published file that they meet. Pure. Conditions only use columns that the importer
  * reads, so no personal data take part.
  */
@@ -7,6 +7,7 @@ import type { Row } from '../../engine/types.ts'
 import type { AddedUpTable } from '../../model/dimensions.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
+import { deathRowsOf } from './published-deaths.ts'
 
 /** A condition on one row. The text is the row's cells, each trimmed, joined by a blank. */
 export type CellCondition = {
@@ -23,7 +24,7 @@ export type PublishedRows = {
 }
 
 export const countField = (dataset: AddedUpTable): string =>
-  dataset === 'outpatient_production' ? 'records' : 'admission_records'
+  dataset === 'outpatient_production' ? 'records' : dataset === 'deaths' ? 'deaths' : 'admission_records'
 
 const text = (value: Row[string] | undefined): string => String(value ?? '')
 const equals = (columns: string[], code: string): CellCondition => ({ columns, pattern: `^${code}$` })
@@ -78,6 +79,7 @@ export function publishedRowsOf(dataset: AddedUpTable, record: Row): PublishedRo
       is_exact: !isIgnored(codeOf('residence_municipality_code')),
     }
   }
+  if (dataset === 'deaths') return { count, ...deathRowsOf(codeOf, text(record.reference_period)) }
   const municipality = codeOf('municipality_ibge_code')
   const facility = codeOf('cnes_code')
   if (dataset === 'hospital_admissions')

@@ -1,0 +1,84 @@
+/** Metrics of deaths. Deaths are flows, which are summed over months. Values only. */
+import { both, counted, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
+
+const DEATHS = 'deaths'
+const ILL_DEFINED = [{ field: 'cause_chapter_code', equals: '18' }] as const
+const EXTERNAL = [{ field: 'cause_chapter_code', equals: '20' }] as const
+const BY_RESIDENCE = both(
+  'pelo mês do óbito e pelo município de residência; óbitos fetais não contam',
+  'by month of death and municipality of residence; fetal deaths do not count',
+)
+const LABELS = { unit: 'deaths', label: 'Óbitos', label_en: 'Deaths' } as const
+
+const deathsOf = (
+  label: string,
+  label_en: string,
+  description: readonly [pt: string, en: string],
+  measure: ReturnType<typeof sum>,
+) => counted(measure, 'deaths', label, label_en, both(description[0], description[1]))
+
+export const METRICS = metricsOf('extended', {
+  deaths: deathsOf(
+    LABELS.label,
+    LABELS.label_en,
+    [`Óbitos ${BY_RESIDENCE.pt}.`, `Deaths ${BY_RESIDENCE.en}.`],
+    sum(DEATHS, 'deaths'),
+  ),
+  deaths_per_100k: perCapita('deaths', LABELS),
+  deaths_per_100k_standardized: {
+    ...ratio(
+      'deaths',
+      'population_by_age',
+      100_000,
+      'deaths per 100,000 inhabitants',
+      'Óbitos por 100 mil habitantes, padronizados por idade',
+      'Age-standardized deaths per 100,000 inhabitants',
+    ),
+    description: both(
+      'Padronização direta: óbitos por 100 mil habitantes se cada uma das 17 faixas etárias tivesse a sua parte na população padrão, a do Brasil em 2010 (POPSBR). Óbitos de idade ignorada ficam de fora; sem dado onde uma faixa etária não tem residentes.',
+      'Directly standardized: deaths per 100,000 inhabitants if each of the 17 age groups had its share of the standard population, that of Brazil in 2010 (POPSBR). Deaths of unknown age are left out; null where an age group has no residents.',
+    ),
+    standardizedBy: 'brazil_2010',
+  },
+  maternal_deaths: deathsOf(
+    'Óbitos maternos',
+    'Maternal deaths',
+    [
+      'Óbitos de mulheres pela regra oficial: capítulo XV da CID-10 sem O96 e O97, A34, e B20–B24, D39.2, E23.0, F53 e M83.0 na gravidez ou até 42 dias depois do seu fim.',
+      'Deaths of women by the official rule: chapter XV of CID-10 without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53 and M83.0 in pregnancy or within 42 days of its end.',
+    ],
+    sum(DEATHS, 'maternal_deaths'),
+  ),
+  premature_ncd_deaths: deathsOf(
+    'Óbitos prematuros por doenças crônicas',
+    'Premature deaths of chronic diseases',
+    [
+      'Óbitos de 30 a 69 anos por doenças do aparelho circulatório (I00–I99), câncer (C00–C97), diabetes (E10–E14) e doenças respiratórias crônicas (J30–J98).',
+      'Deaths at 30 to 69 years of circulatory diseases (I00–I99), cancer (C00–C97), diabetes (E10–E14) and chronic respiratory diseases (J30–J98).',
+    ],
+    sum(DEATHS, 'premature_ncd_deaths'),
+  ),
+  external_cause_deaths: deathsOf(
+    'Óbitos por causas externas',
+    'Deaths of external causes',
+    ['Óbitos do capítulo XX da CID-10 (V01–Y98).', 'Deaths of chapter XX of CID-10 (V01–Y98).'],
+    sum(DEATHS, 'deaths', EXTERNAL),
+  ),
+  external_cause_deaths_per_100k: perCapita('external_cause_deaths', {
+    unit: 'deaths',
+    label: 'Óbitos por causas externas',
+    label_en: 'Deaths of external causes',
+  }),
+  ill_defined_deaths: deathsOf(
+    'Óbitos por causas mal definidas',
+    'Deaths of ill-defined causes',
+    ['Óbitos do capítulo XVIII da CID-10 (R00–R99).', 'Deaths of chapter XVIII of CID-10 (R00–R99).'],
+    sum(DEATHS, 'deaths', ILL_DEFINED),
+  ),
+  ill_defined_deaths_share: share(
+    'ill_defined_deaths',
+    'deaths',
+    'Óbitos por causas mal definidas, % dos óbitos',
+    'Ill-defined causes, % of deaths',
+  ),
+})

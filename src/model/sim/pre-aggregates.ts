@@ -1,0 +1,17 @@
+/** Dimensions by which deaths are pre-aggregated. See model/pre-aggregates.ts. Values only. */
+import type { DimensionCode } from '../dimensions.ts'
+import type { DeathTable } from './datasets.ts'
+
+const RESIDENCE = ['residence_state', 'residence_municipality'] as const
+
+export const PRE_AGGREGATES = {
+  deaths_by_municipality: { dataset: 'deaths', keys: [...RESIDENCE, 'cause_chapter'] },
+  deaths_by_municipality_and_age: {
+    dataset: 'deaths',
+    keys: [...RESIDENCE, 'age_group', 'infant_age', 'sex'],
+  },
+  deaths_by_cause: {
+    dataset: 'deaths',
+    keys: ['residence_state', 'cause_chapter', 'cause_group', 'cause_category', 'age_group', 'sex'],
+  },
+} as const satisfies Record<string, { readonly dataset: DeathTable; readonly keys: readonly DimensionCode[] }>
