@@ -29,6 +29,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ibge_code: '14',
   uf: 'RR',
   dimensionCode: 'state',
+  metricCode: 'bed_capacity_existing',
   level: 'state',
   municipalityCode: '1400100',
   cnes_code: '0000001',

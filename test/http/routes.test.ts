@@ -29,6 +29,7 @@ const EXAMPLES: Record<string, string> = {
   classification_code: offering.classification_code,
   release_id: small.result.analytics,
   dimensionCode: 'municipality',
+  metricCode: 'bed_capacity_existing',
   level: 'state',
   path: 'manifest.json',
 }

@@ -944,6 +944,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/analytics/metrics/{metricCode}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A metric of the catalog with its indicator sheet: method, meaning, limitations, sources.
+         * @description Needs the capability analytics.catalog.read.
+         */
+        get: operations["getAnalyticsMetric"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/dimensions/{dimensionCode}/values": {
         parameters: {
             query?: never;
@@ -1544,6 +1564,10 @@ export interface components {
             fingerprint: string;
             citation: components["schemas"]["Citation"];
         };
+        AnalyticsMetricResponse: {
+            data: components["schemas"]["CatalogMetric"];
+            meta: components["schemas"]["ReleaseMeta"];
+        };
         AnalyticsQueryRequest: {
             metrics: components["schemas"]["MetricCode"][];
             /** @description Without it: []. */
@@ -1882,6 +1906,32 @@ export interface components {
                 reason?: "complete_count" | "money" | "mixed_units" | "no_spread";
                 /** @description The method, or the reason, in words. */
                 text: string;
+            };
+            /** @description Indicator sheet, in the requested language. */
+            sheet: {
+                /** @description How the number is made from the records, over groups and months. */
+                method: string;
+                /** @description What the number says and what it does not. */
+                meaning: string;
+                /** @description What its sources leave out. */
+                limitations: string[];
+                /** @description Where its sides come from. */
+                sources: {
+                    /** @description Dataset of the release. */
+                    dataset: string;
+                    /** @description Who publishes it. */
+                    publisher: string;
+                    /** @description Published table or family of files. */
+                    table: string;
+                    /** @description When it appears. */
+                    delay: string;
+                    /** @description How it changes afterwards. */
+                    revisions: string;
+                    /** @description Age in months from which it usually no longer changes. */
+                    revision_months: number;
+                }[];
+                /** @description Page of the documentation. */
+                documentation: string;
             };
             /** @description Ratios have it: what the quotient is multiplied by. */
             scale?: number;
@@ -11017,6 +11067,149 @@ export interface operations {
             };
             /** @description Access refused for the key */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Format not offered */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getAnalyticsMetric: {
+        parameters: {
+            query?: {
+                /** @description The release to answer from; 409 when it is not here. */
+                expected_release_id?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Code of a metric of the catalog.
+                 * @example bed_capacity_existing
+                 */
+                metricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description Release the answer comes from. */
+                    "x-analytics-release-id"?: string;
+                    /** @description Of these bytes, for If-None-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsMetricResponse"];
+                };
+            };
+            /** @description The client has this answer already: If-None-Match names its ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Record not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -72,6 +72,26 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
         },
         'How uncertain the value is.',
       ),
+      sheet: object(
+        {
+          method: text('How the number is made from the records, over groups and months.'),
+          meaning: text('What the number says and what it does not.'),
+          limitations: list({ type: 'string' }, 'What its sources leave out.'),
+          sources: list(
+            object({
+              dataset: DATASET,
+              publisher: text('Who publishes it.'),
+              table: text('Published table or family of files.'),
+              delay: text('When it appears.'),
+              revisions: text('How it changes afterwards.'),
+              revision_months: integer('Age in months from which it usually no longer changes.'),
+            }),
+            'Where its sides come from.',
+          ),
+          documentation: text('Page of the documentation.'),
+        },
+        'Indicator sheet, in the requested language.',
+      ),
       'scale?': integer('Ratios have it: what the quotient is multiplied by.'),
       'numerator?': text('Ratios have it: the metric that is divided.'),
       'less?': text('Some ratios have it: the metric that is subtracted from the numerator.'),
@@ -291,6 +311,7 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
       key: text('Id of the key that it is of; it ends with it.'),
     }),
   },
+  AnalyticsMetricResponse: { data: ref('CatalogMetric') },
   ReleaseListResponse: { data: list(ref('Release')) },
   ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: 'ReleaseDetailMeta' },
   OutlinesResponse: {

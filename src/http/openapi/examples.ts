@@ -76,6 +76,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   detail: 'overview',
   format: 'json',
   dimensionCode: 'state',
+  metricCode: 'bed_capacity_existing',
   path: 'manifest.json',
   filters: '[{"dimension":"state","operator":"EQ","value":"RR"}]',
   q: '{"metrics":["bed_capacity_existing"],"group_by":["state"]}',

@@ -37,6 +37,7 @@ const PARAMETERS: Readonly<Record<string, string>> = {
   release_id: 'Id of a release, as GET /v1/releases lists it.',
   path: 'Path of a file as the manifest lists it, manifest.json, or what is signed of it; of the log, level (or entries), place and width.',
   dimensionCode: 'Code of a dimension of the catalog.',
+  metricCode: 'Code of a metric of the catalog.',
   level: 'municipality, health_region, health_macroregion, state or region.',
   detail: 'overview: coarser outlines, without names.',
   offset: 'Rows passed over.',

@@ -21,8 +21,9 @@ import {
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
+import { METRIC_CODES } from '../../model/metrics.ts'
 import { writeNotes } from '../../model/note-sentences.ts'
-import { listCatalog } from '../../query/analytics/catalog.ts'
+import { findMetric, listCatalog } from '../../query/analytics/catalog.ts'
 import { bodySchema, parseFilters } from '../../query/analytics/request.ts'
 import { requireDimension } from '../../query/analytics/territory.ts'
 import { booleanText, integerText, jsonText, searchText } from '../../query/text-schemas.ts'
@@ -244,6 +245,21 @@ export const ANALYTICS: readonly Route[] = [
     release: 'analytics',
     response: 'AnalyticsCatalogResponse',
     handle: async ({ key, language }) => ({ data: listCatalog(key?.capabilities ?? [], language) }),
+  },
+  {
+    kind: 'custom',
+    method: 'GET',
+    path: '/v1/analytics/metrics/{metricCode}',
+    operation: 'getAnalyticsMetric',
+    pathSchemas: { metricCode: z.enum(METRIC_CODES as [string]) },
+    isCacheable: true,
+    summary: 'A metric of the catalog with its indicator sheet: method, meaning, limitations, sources.',
+    capability: 'analytics.catalog.read',
+    release: 'analytics',
+    response: 'AnalyticsMetricResponse',
+    handle: async ({ parameters, key, language }) => ({
+      data: findMetric(parameters.metricCode ?? '', key?.capabilities ?? [], language),
+    }),
   },
   {
     kind: 'custom',

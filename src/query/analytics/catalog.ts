@@ -1,5 +1,6 @@
 /** Describes the metrics and dimensions that a key may use, as JSON. */
 import type { JsonValue } from '../../engine/types.ts'
+import { AppError, both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { MEANINGS } from '../../model/caveats.ts'
 import { DIMENSION_CODES, dimensionOf, type FactDataset, operatorsOf } from '../../model/dimensions.ts'
@@ -18,7 +19,9 @@ import {
   twinsOfAll,
 } from '../../model/metrics.ts'
 import { isTime } from '../../model/periods.ts'
+import { sheetOf } from '../../model/sheets/sheets.ts'
 import type { RatioMetric } from '../../model/types.ts'
+import { nearest } from '../nearest.ts'
 import { allowedDimensions } from './checks.ts'
 
 export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
@@ -67,6 +70,52 @@ function describeLimits(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     : { ...limits, text: LIMIT_METHODS[limits.method][language] }
 }
 
+function describeSheet(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+  const { method, meaning, limitations, sources, documentation } = sheetOf(code)
+  return {
+    method: method[language],
+    meaning: meaning[language],
+    limitations: limitations.map((text) => text[language]),
+    sources: sources.map(({ dataset, publisher, table, delay, revisions, revision_months }) => ({
+      dataset,
+      publisher: publisher[language],
+      table,
+      delay: delay[language],
+      revisions: revisions[language],
+      revision_months,
+    })),
+    documentation,
+  }
+}
+
+/** @throws AppError 'unknown_metric' for a code of no metric, 'forbidden' for one that the key may not read */
+export function findMetric(
+  code: string,
+  capabilities: readonly Capability[],
+  language: 'pt' | 'en',
+): JsonValue {
+  const found = METRIC_CODES.find((metric) => metric === code)
+  if (found === undefined)
+    throw new AppError('unknown_metric', {
+      errors: [
+        {
+          parameter: 'metricCode',
+          message: both('não é uma métrica do catálogo', 'is not a metric of the catalog'),
+          allowed: nearest(code, METRIC_CODES),
+        },
+      ],
+    })
+  const lacking = capabilitiesOf(found).find((capability) => !capabilities.includes(capability))
+  if (lacking !== undefined)
+    throw new AppError('forbidden', {
+      detail: both(
+        `A chave não tem a permissão ${lacking}, da qual ${found} precisa.`,
+        `The key lacks the capability ${lacking}, which ${found} needs.`,
+      ),
+    })
+  return describeMetric(found, language)
+}
+
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
@@ -95,6 +144,7 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
     ),
     formula: metric.kind === 'ratio' ? writeFormula(metric) : metric.description[language],
     limits: describeLimits(code, language),
+    sheet: describeSheet(code, language),
     ...(metric.kind === 'ratio' ? describeRatio(metric) : {}),
     datasets: [
       ...new Set(
