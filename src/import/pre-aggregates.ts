@@ -221,7 +221,10 @@ export async function buildFlowPreAggregates(
         const preAggregate = preAggregateOf(name)
         const needed = [
           ...keyColumns(preAggregate),
-          ...storedMeasures(preAggregate).map(({ field }) => field ?? ''),
+          ...storedMeasures(preAggregate).flatMap(({ field, where }) => [
+            field ?? '',
+            ...where.flatMap((condition) => ('field' in condition ? [condition.field] : [])),
+          ]),
         ]
         return preAggregate.dataset === dataset && needed.every((column) => stored.has(column))
       })
@@ -230,13 +233,21 @@ export async function buildFlowPreAggregates(
           outputs.push(
             await writeSums(laneSession, staging, name, period, {
               from: `read_parquet(${quoteText(join(folder, dataset, `reference_period=${period}`, '*.parquet'))}, hive_partitioning = false)`,
-              value: ({ field }) => `sum(${quoteName(field ?? '')})`,
+              value: sumFlow,
             }),
           )
       return outputs
     }),
   )
   return built.flat()
+}
+
+/** @returns SQL of a sum per key; rows that do not meet the conditions of the measure add nothing */
+function sumFlow({ field, where }: StoredMeasure): string {
+  const sum = `sum(${quoteName(field ?? '')})`
+  return where.length === 0
+    ? sum
+    : `coalesce(${sum} FILTER (WHERE ${where.map(conditionSql).join(' AND ')}), 0)`
 }
 
 /** @returns SQL of a measure per facility and key; with `isUnique`, per key */

@@ -344,7 +344,7 @@ t.test('there is a walk of every list', async (t) => {
   const [others, here] = [true, false].map((isElsewhere) =>
     LISTS.filter(({ dataset }) => (current.components[dataset.area] === null) === isElsewhere),
   )
-  t.ok(others?.every(({ path }) => /^\/v1\/(sih|sia|health-financing)\//.test(path)))
+  t.ok(others?.every(({ path }) => /^\/v1\/(sih|sia|sim|sinasc|health-financing)\//.test(path)))
   const unwalked = here?.map(({ path }) => path).filter((path) => !walked.has(path))
   t.same(unwalked, [], 'a list that is new has an entry in WALKS')
 })

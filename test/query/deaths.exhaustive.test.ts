@@ -1,0 +1,257 @@
+/**
+ * Drawn questions on deaths against plain SQL over an independent decode: the invented cells as text, with the rules written again
+ * in SQL. One state has a file of CID-9, both have one of CID-10. What no file covers is null, and what has no deaths is 0.
+ */
+import { DuckDBInstance } from '@duckdb/node-api'
+import t from 'tap'
+import { writePointer } from '../../src/release/writer.ts'
+import { createChance } from '../../tools/demo/random.ts'
+import { openClient } from '../fixtures/client.ts'
+import { makeDbf } from '../fixtures/dbf-builder.ts'
+import { prepareImports } from '../fixtures/file-imports.ts'
+import { countOf } from '../fixtures/rings.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+type Cells = Readonly<Record<string, string>>
+const chance = createChance(38)
+let turn = 0
+const pick = <Value>(values: readonly Value[]): Value => {
+  turn += 1
+  return values[Math.floor(chance(turn, 1) * values.length)] as Value
+}
+const twoDigits = (number: number): string => String(number).padStart(2, '0')
+const MONTHS = Array.from({ length: 12 }, (_, month) => twoDigits(month + 1))
+const AGES = [
+  '',
+  '000',
+  '030',
+  '105',
+  '200',
+  '206',
+  '207',
+  '227',
+  '228',
+  '301',
+  '400',
+  '401',
+  '429',
+  '430',
+  '469',
+  '470',
+  '485',
+  '503',
+  '999',
+]
+const CAUSES = [
+  'I219',
+  'C509',
+  'R99',
+  'X954',
+  'O159',
+  'O961',
+  'B24',
+  'F53',
+  'A34',
+  'J440',
+  'E149',
+  'P369',
+  '',
+]
+
+function drawRow(uf: '14' | '12', year: number): Cells {
+  const month = pick(MONTHS)
+  const places = uf === '14' ? ['140010', '140002', '140000'] : ['120040', '120001', '120000']
+  const shared = {
+    TIPOBITO: pick(['2', '2', '2', '2', '2', '2', '2', '2', '2', '1']),
+    IDADE: pick(AGES),
+    SEXO: pick(['1', '2', '0', '']),
+    LOCOCOR: pick(['1', '3', '6', '9', '']),
+  }
+  return year < 1996
+    ? {
+        ...shared,
+        DATAOBITO: `${twoDigits(year % 100)}${month}00`,
+        MUNIRES: `${pick(places)}7`,
+        CAUSABAS: pick(['8199', '410X', '436X']),
+      }
+    : {
+        ...shared,
+        DTOBITO: `15${month}${year}`,
+        CODMUNRES: pick(places),
+        CAUSABAS: pick(CAUSES),
+        RACACOR: pick(['1', '2', '3', '4', '5', '']),
+        OBITOGRAV: pick(['1', '2', '9']),
+        OBITOPUERP: pick(['1', '2', '3']),
+      }
+}
+const FILES: readonly (readonly [name: string, uf: '14' | '12', year: number])[] = [
+  ['DORRR90.dbf', '14', 1990],
+  ['DORR2021.dbf', '14', 2021],
+  ['DOAC2021.dbf', '12', 2021],
+]
+const rowsByFile = Object.fromEntries(
+  FILES.map(([name, uf, year]) => [name, Array.from({ length: 2_000 }, () => drawRow(uf, year))]),
+)
+const dbf = (rows: readonly Cells[]): Buffer =>
+  makeDbf({ columns: Object.keys(rows[0] ?? {}).map((name) => [name, 12] as const), rows })
+
+const small = await makeSmallRelease('admissions')
+const { importRows } = await prepareImports<Cells>(small.snapshots, 'sim', dbf)
+const { releasesDir, result, manifest } = await importRows(rowsByFile)
+await writePointer(releasesDir, result.analytics)
+const client = await openClient(releasesDir)
+t.teardown(() => client.close())
+
+const connection = await (await DuckDBInstance.create(':memory:')).connect()
+await connection.run(
+  'CREATE TABLE cells (kind VARCHAR, period VARCHAR, uf VARCHAR, residence VARCHAR, age VARCHAR, sex VARCHAR, place VARCHAR, cause VARCHAR, race VARCHAR, pregnancy VARCHAR, puerperium VARCHAR)',
+)
+for (const [name, uf, year] of FILES)
+  for (const row of rowsByFile[name] ?? []) {
+    const month = row.DTOBITO?.slice(2, 4) ?? row.DATAOBITO?.slice(2, 4) ?? ''
+    const residence = (row.CODMUNRES ?? row.MUNIRES ?? '').slice(0, 6)
+    const texts = [
+      row.TIPOBITO,
+      `${year}${month}`,
+      uf === '14' ? 'RR' : 'AC',
+      residence,
+      row.IDADE,
+      row.SEXO,
+      row.LOCOCOR,
+      row.CAUSABAS,
+      row.RACACOR,
+      row.OBITOGRAV,
+      row.OBITOPUERP,
+    ]
+    await connection.run(
+      `INSERT INTO cells VALUES (${texts.map((text) => (text === undefined ? 'NULL' : `'${text}'`)).join(', ')})`,
+    )
+  }
+/** Rules again, in SQL: years of an age, its five-year group, its part of the first year, chapter and race. */
+await connection.run(`CREATE VIEW deaths AS
+  WITH aged AS (SELECT *, CASE WHEN age = '' OR age IN ('000', '999') THEN NULL WHEN age[1] = '4' THEN CAST(age[2:3] AS INTEGER)
+      WHEN age[1] = '5' THEN 100 + CAST(age[2:3] AS INTEGER) ELSE 0 END AS years FROM cells WHERE kind <> '1')
+  SELECT period AS reference_period, left(period, 4) AS reference_year, uf AS residence_state,
+    CASE WHEN years IS NULL THEN NULL WHEN years >= 80 THEN '80+' ELSE lpad(CAST(years // 5 * 5 AS VARCHAR), 2, '0') || '-' || lpad(CAST(years // 5 * 5 + 4 AS VARCHAR), 2, '0') END AS age_group,
+    CASE WHEN years IS NULL OR years > 0 THEN NULL WHEN age = '400' THEN 'unknown' WHEN age[1] = '3' OR age BETWEEN '228' AND '299' THEN 'post_neonatal'
+      WHEN age BETWEEN '207' AND '227' THEN 'late_neonatal' ELSE 'early_neonatal' END AS infant_age,
+    CASE sex WHEN '1' THEN 'M' WHEN '2' THEN 'F' END AS sex, CASE WHEN place IN ('1', '3', '6') THEN place ELSE '9' END AS place_of_death,
+    CASE WHEN period < '1996' THEN left(cause, 3) ELSE nullif(left(cause, 3), '') END AS cause_category,
+    CASE WHEN period < '1996' THEN NULL ELSE map {'I': '09', 'C': '02', 'R': '18', 'X': '20', 'O': '15', 'B': '01', 'F': '05', 'A': '01', 'J': '10', 'E': '04', 'P': '16'}[cause[1]] END AS cause_chapter,
+    CASE WHEN race IS NULL THEN NULL ELSE coalesce(map {'1': '01', '2': '02', '3': '04', '4': '03', '5': '05'}[race], '99') END AS race,
+    (period >= '1996' AND sex = '2' AND (cause IN ('O159', 'A34') OR (cause IN ('B24', 'F53') AND (pregnancy = '1' OR puerperium = '1')))) AS is_maternal,
+    (period >= '1996' AND years BETWEEN 30 AND 69 AND cause IN ('I219', 'C509', 'J440', 'E149')) AS is_ncd
+  FROM aged`)
+
+const METRICS: Readonly<Record<string, string>> = {
+  deaths: 'count(*)',
+  maternal_deaths: 'count(*) FILTER (WHERE is_maternal)',
+  premature_ncd_deaths: 'count(*) FILTER (WHERE is_ncd)',
+  external_cause_deaths: "count(*) FILTER (WHERE cause_chapter = '20')",
+  ill_defined_deaths: "count(*) FILTER (WHERE cause_chapter = '18')",
+}
+const DIMENSIONS = [
+  'reference_period',
+  'reference_year',
+  'residence_state',
+  'sex',
+  'age_group',
+  'infant_age',
+  'race',
+  'cause_chapter',
+  'cause_category',
+  'place_of_death',
+] as const
+
+t.test('rows of the release are the rows that are not fetal', async (t) => {
+  const [row] = (await connection.runAndReadAll('SELECT count(*) AS n FROM deaths')).getRowObjectsJson()
+  t.equal(
+    FILES.reduce(
+      (sum, [, , year]) => (year === 2021 ? sum : sum + (manifest.counts[`deaths_${year}`] ?? 0)),
+      manifest.counts.deaths_2021 ?? 0,
+    ),
+    Number(row?.n),
+  )
+})
+
+t.test('drawn questions', async (t) => {
+  for (let index = 0; index < countOf(40, 20); index += 1) {
+    const year = pick(['1990', '2021', '2021', '2021'])
+    const states = year === '1990' ? ['RR'] : pick([['RR'], ['AC'], ['AC', 'RR']])
+    const group_by = [...new Set([pick(DIMENSIONS), pick(DIMENSIONS)])].filter(
+      // CID-9 files carry neither chapter nor race: their groups are tested below.
+      (code) => year !== '1990' || !['race', 'cause_chapter'].includes(code),
+    )
+    const metric = pick(year === '1990' ? ['deaths'] : Object.keys(METRICS))
+    const { status, body } = await client.query({
+      metrics: [metric],
+      group_by,
+      filters: [
+        { dimension: 'residence_state', operator: 'IN', value: states },
+        { dimension: 'reference_year', operator: 'EQ', value: Number(year) },
+      ],
+      limit: 10_000,
+    })
+    const name = `${metric} by ${group_by.join()} of ${states.join()} in ${year}`
+    t.equal(status, 200, `${name} ${JSON.stringify(body.errors ?? '')}`)
+    const found = new Map<string, number | null>()
+    for (const { dimensions, metrics } of body.data ?? [])
+      found.set(
+        JSON.stringify(
+          group_by.map((code) =>
+            dimensions[code].code === null
+              ? null
+              : String(dimensions[code].code).replace(/^(\d{4})-(\d\d)$/, '$1$2'),
+          ),
+        ),
+        metrics[metric],
+      )
+    const rows = (
+      await connection.runAndReadAll(
+        `SELECT ${[...group_by, `${METRICS[metric]} AS value`].join(', ')} FROM deaths WHERE reference_year = '${year}' AND residence_state IN (${states.map((uf) => `'${uf}'`).join(', ')}) ${group_by.length === 0 ? '' : 'GROUP BY ALL'}`,
+      )
+    ).getRowObjectsJson()
+    const wrong = rows
+      .map((row) => [JSON.stringify(group_by.map((code) => row[code] ?? null)), Number(row.value)] as const)
+      .filter(([key, value]) => (found.get(key) ?? 0) !== value)
+    t.same(
+      wrong.slice(0, 3).map(([key, value]) => [key, value, found.get(key)]),
+      [],
+      name,
+    )
+    const sum = [...found.values()].reduce<number>((total, value) => total + (value ?? 0), 0)
+    t.equal(
+      sum,
+      rows.reduce((total, row) => total + Number(row.value), 0),
+      `sum of ${name}`,
+    )
+  }
+})
+
+t.test('counts by cause of CID-9 years, and years without files, are null', async (t) => {
+  const ask = async (uf: string, year: number): Promise<Record<string, number | null>> => {
+    const { body } = await client.query({
+      metrics: Object.keys(METRICS),
+      group_by: ['residence_state'],
+      filters: [
+        { dimension: 'residence_state', operator: 'EQ', value: uf },
+        { dimension: 'reference_year', operator: 'EQ', value: year },
+      ],
+    })
+    return body.data[0]?.metrics ?? {}
+  }
+  const old = await ask('RR', 1990)
+  t.ok((old.deaths ?? 0) > 0)
+  for (const metric of Object.keys(METRICS)) if (metric !== 'deaths') t.equal(old[metric], null, metric)
+  t.equal((await ask('AC', 1990)).deaths ?? null, null)
+})
+
+t.test('the list has the rows of a month with their file', async (t) => {
+  const { status, body } = await client.get(
+    '/v1/sim/monthly?uf=AC&reference_period=2021-03&limit=100&count=true',
+  )
+  t.equal(status, 200)
+  t.ok(body.data.length > 0)
+  for (const { residence_uf, source_file, source_rows } of body.data)
+    t.same([residence_uf, source_file, source_rows], ['AC', 'DOAC2021.dbf', 2_000])
+})
