@@ -13,6 +13,7 @@ import { type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimension
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { uniqueNotes, writeNotes } from '../model/note-sentences.ts'
 import { finestTime, readPeriod } from '../model/periods.ts'
+import { type MeasurePosition, type MetricPlan, unitOfSide } from '../query/analytics/datasets/metric-plan.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
 import {
@@ -22,8 +23,8 @@ import {
   printCauses,
 } from '../query/analytics/dialect/duckdb/records.ts'
 import { estimateAnswer } from '../query/analytics/estimate.ts'
-import { recordUnitOf } from '../query/analytics/options/prices.ts'
-import type { AggregatePlan, MeasurePosition, MetricPlan } from '../query/analytics/plan.ts'
+import type { AggregatePlan } from '../query/analytics/plan.ts'
+import { namesOfGroups } from '../query/analytics/query-plan.ts'
 import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { componentAs } from '../query/text-schemas.ts'
 import type { ReleaseView } from '../release/view.ts'
@@ -93,7 +94,7 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
       ? {}
       : {
           totals: totals.map((all, index) => ({
-            group_by: after.levels[index + 1]?.plan.query.group_by ?? [],
+            group_by: namesOfLevel(after.levels[index + 1]),
             data: selectRows(all).map(({ value }) => value),
           })),
         }),
@@ -128,6 +129,9 @@ function hasSameContent(
   if (before === null || before === undefined || after === null || after === undefined) return null
   return before === after
 }
+
+const namesOfLevel = (level: LevelRows | undefined): string[] =>
+  level === undefined ? [] : namesOfGroups(level.plan)
 
 interface LevelRows {
   readonly plan: AggregatePlan
@@ -330,11 +334,7 @@ function selectCauses(
       [...entries]
         .sort((left, right) => CAUSES.indexOf(left.cause) - CAUSES.indexOf(right.cause))
         // Causes are shown in reais, like the values; the records hold cents.
-        .map((entry) => ({
-          side,
-          ...entry,
-          delta: entry.delta / (side === 'denominator' ? 1 : recordUnitOf(metric)),
-        }))
+        .map((entry) => ({ side, ...entry, delta: entry.delta / unitOfSide(metric, side) }))
     )
   })
 }

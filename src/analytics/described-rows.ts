@@ -4,7 +4,9 @@ import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { isTime } from '../model/periods.ts'
 import { STATES } from '../model/territory/states.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
+import { type Grouping, nameOfGroup } from '../query/analytics/options/groupings.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
+import type { AnalyticsQuery } from '../query/analytics/request.ts'
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
 
@@ -12,8 +14,8 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
   const dimensions: Record<string, JsonValue> = {}
   const labels: string[] = []
   plan.query.group_by.forEach((code, index) => {
-    const member = describeMember(code, row, index, language)
-    dimensions[code] = member
+    const member = describeMember(code, row, index, language, plan.query)
+    dimensions[nameOfGroup(code, plan.query)] = member
     labels.push(String(member.name ?? member.code ?? 'Não informado'))
   })
   const metrics: Record<string, JsonValue> = {}
@@ -30,8 +32,11 @@ export function describeMember(
   row: Row,
   index: number,
   language: 'pt' | 'en',
+  query: Pick<AnalyticsQuery, 'groupings'>,
 ): { readonly [name: string]: JsonValue } {
   const value = row[dimensionOf(code).column] ?? null
+  const grouping = query.groupings.find((candidate) => candidate.code === code)
+  if (grouping !== undefined) return { code: value, name: nameInGrouping(grouping, value, language) }
   const name = row[`name_${index}`] ?? null
   // A code that is missing from the release's list has neither state nor name.
   if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
@@ -46,6 +51,9 @@ export function describeMember(
     return { code: value, name: shown, uf: stateOfCode(value) }
   return { code: value, name: shown }
 }
+
+const nameInGrouping = ({ groups }: Grouping, value: JsonValue, language: 'pt' | 'en'): string =>
+  groups.find(({ code }) => code === value)?.name ?? (language === 'en' ? 'Others' : 'Outros')
 
 const IBGE_CODES = new Map(STATES.map(({ uf, ibge_code }) => [uf, ibge_code]))
 const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))

@@ -27,9 +27,9 @@ import {
 } from '../model/required-tables.ts'
 import { describeMissing, findMissing, scopeOf, statesInPlaces } from '../query/analytics/coverage.ts'
 import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
+import type { QueryFilter } from '../query/analytics/filters.ts'
 import { allPeriods, periodsMeeting, selectedPeriods } from '../query/analytics/periods.ts'
 import { residenceNotes } from '../query/analytics/plan-notes.ts'
-import type { QueryFilter } from '../query/analytics/request.ts'
 import { foldText } from '../query/lists/filters.ts'
 import {
   FACT_TABLES,

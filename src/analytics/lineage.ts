@@ -10,8 +10,8 @@ import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE } from '../model/cnes/lineage.ts'
 import {
-  DIMENSION_CODES,
   type DimensionCode,
+  groupedDimension,
   hasUnknowns,
   isAddedUp,
   isPopulation,
@@ -22,6 +22,12 @@ import { finestTime, isTime, showPeriod } from '../model/periods.ts'
 import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
 import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { COLUMN_OF_MEASURE as DEATH_COLUMNS } from '../model/sim/layout.ts'
+import {
+  isKnownEverywhere,
+  type MeasurePosition,
+  type MetricPlan,
+  unitOfSide,
+} from '../query/analytics/datasets/metric-plan.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
@@ -29,16 +35,11 @@ import type { GroupKey } from '../query/analytics/dialect/duckdb/page.ts'
 import { coarser } from '../query/analytics/dialect/duckdb/periods.ts'
 import { printContributions, printSources, recordKeyOf } from '../query/analytics/dialect/duckdb/records.ts'
 import { printAggregate } from '../query/analytics/dialect/duckdb/statement.ts'
-import { recordUnitOf } from '../query/analytics/options/prices.ts'
-import {
-  type AggregatePlan,
-  type DatasetPlan,
-  isKnownEverywhere,
-  type MeasurePosition,
-  type MetricPlan,
-} from '../query/analytics/plan.ts'
-import { type BasePlan, isolatePlan } from '../query/analytics/query-plan.ts'
-import { bodySchema, parseBody, resolveQuery, resolveValue } from '../query/analytics/request.ts'
+import { resolveValue } from '../query/analytics/filters.ts'
+import { type Grouping, nameOfGroup } from '../query/analytics/options/groupings.ts'
+import type { AggregatePlan, DatasetPlan } from '../query/analytics/plan.ts'
+import { type BasePlan, isolatePlan, namesOfGroups } from '../query/analytics/query-plan.ts'
+import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { isCnes } from '../query/analytics/resident-relations.ts'
 import { type ProvenanceSource, sourceOf } from '../query/provenance/provenance.ts'
 import { publishedRowsOf } from '../query/provenance/published-rows.ts'
@@ -83,6 +84,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
   const { key, metric, side, rows: withRows, ...rest } = parseBody(lineageSchema, body)
   const query = resolveQuery({ ...rest, order_by: [], rank: false, percentile: false })
   const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
+  const { groupings } = prepared.query
   const level = chooseLevel(prepared.plan, key)
   const { base } = level
   const [code, kind] = readCode(metric)
@@ -125,7 +127,7 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
     : await readSources(narrowedPlan, records, parts)
   const total = isSum ? Number(rows[0]?.total_rows ?? 0) : 0
   // Amounts are shown in reais, as in the cell; the records hold cents.
-  const unit = side === 'denominator' ? 1 : recordUnitOf(chosenMetric)
+  const unit = unitOfSide(chosenMetric, side)
   return {
     data: records.map((row, index) =>
       describeRecord(
@@ -144,21 +146,23 @@ export async function answerLineage(body: unknown, parts: AnswerParts): Promise<
       components: componentsOf(parts.view),
       metric: isBase ? `${chosenMetric.code}__base` : chosenMetric.code,
       side,
-      key: showKey(group),
+      key: showKey(group, groupings),
       value: cell.value,
       total: isCollected && isSum ? Number(rows[0]?.total ?? 0) / unit : null,
       scale: chosenMetric.scale,
       decimals: decimalsOf(chosenMetric, plan),
       months: narrowedPlan.over === 'avg' ? narrowedPlan.periods.length : 1,
-      ...describePrices(prepared.query),
+      ...describePrices(prepared.plan),
       notes: writeNotes(plan.notes, parts.language),
     },
   }
 }
 
 function chooseLevel(plan: AggregatePlan, key: Readonly<Record<string, unknown>>): AggregatePlan {
-  const matchesKey = ({ query: { group_by } }: AggregatePlan): boolean =>
-    group_by.length === Object.keys(key).length && group_by.every((code) => Object.hasOwn(key, code))
+  const matchesKey = (level: AggregatePlan): boolean => {
+    const names = namesOfGroups(level)
+    return names.length === Object.keys(key).length && names.every((name) => Object.hasOwn(key, name))
+  }
   return matchesKey(plan) ? plan : (plan.totals.find(matchesKey) ?? plan)
 }
 
@@ -201,9 +205,9 @@ function chooseMetric(plan: AggregatePlan, code: string | undefined): MetricPlan
 
 /** Converts codes from the answer's form to the datasets' form. All grouped dimensions, and no others, must be present. */
 function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | number | null>>): GroupKey {
-  const groups = plan.query.group_by
-  const unknownName = Object.keys(key).find((name) => !groups.some((code) => code === name))
-  const missingCode = groups.find((code) => !Object.hasOwn(key, code))
+  const names = namesOfGroups(plan)
+  const unknownName = Object.keys(key).find((name) => !names.includes(name))
+  const missingCode = names.find((name) => !Object.hasOwn(key, name))
   if (unknownName !== undefined || missingCode !== undefined)
     throw refuse(
       'invalid_request',
@@ -211,12 +215,14 @@ function resolveKey(plan: AggregatePlan, key: Readonly<Record<string, string | n
       unknownName === undefined
         ? both('deve dizer um membro', 'must name a member')
         : both('não é uma dimensão agrupada da consulta', 'is not a grouped dimension of the query'),
-      DIMENSION_CODES.filter((code) => groups.includes(code)),
+      names,
     )
   return Object.fromEntries(
-    groups.map((code): [DimensionCode, string | number | null] => {
-      const value = key[code] ?? null
-      return [code, value === null ? null : resolveValue(code, value, `/key/${code}`)]
+    plan.query.group_by.map((code): [DimensionCode, string | number | null] => {
+      const name = nameOfGroup(code, plan.query)
+      const value = key[name] ?? null
+      const isCode = value === null || groupedDimension(code) !== null
+      return [code, isCode ? value : resolveValue(code, value, `/key/${name}`)]
     }),
   )
 }
@@ -236,10 +242,10 @@ function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
 }
 
 /** Quarters and quadrimesters are shown as text; a month is the number that files have. */
-const showKey = (key: GroupKey): Readonly<Record<string, JsonValue>> =>
+const showKey = (key: GroupKey, groupings: readonly Grouping[]): Readonly<Record<string, JsonValue>> =>
   Object.fromEntries(
     Object.entries(key).map(([code, value]) => [
-      code,
+      nameOfGroup(code, { groupings }),
       isTime(code) && code !== 'reference_period' ? showPeriod(code, Number(value)) : value,
     ]),
   )

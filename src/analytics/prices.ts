@@ -1,6 +1,7 @@
 /** Reads the price index of a release for queries in constant prices, and describes the prices of an answer. */
 import type { JsonValue } from '../engine/types.ts'
-import { checkPrices, isMoney, type PriceIndex } from '../query/analytics/options/prices.ts'
+import { checkPrices, isAtPrices, type PriceIndex } from '../query/analytics/options/prices.ts'
+import type { AggregatePlan } from '../query/analytics/plan.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
 import { sql, table } from '../sql.ts'
 import { type AnswerParts, run } from './query.ts'
@@ -25,9 +26,14 @@ export async function readPriceIndex(query: AnalyticsQuery, parts: AnswerParts):
 }
 
 /** Says of which time the reais are, and in which metrics. */
-export const describePrices = ({ prices, metrics }: AnalyticsQuery): { readonly prices?: JsonValue } =>
-  prices === null
+export const describePrices = ({ query, metrics }: AggregatePlan): { readonly prices?: JsonValue } =>
+  query.prices === null
     ? {}
     : {
-        prices: { reais_of: prices, index: 'IPCA', dataset: 'price_index', metrics: metrics.filter(isMoney) },
+        prices: {
+          reais_of: query.prices,
+          index: 'IPCA',
+          dataset: 'price_index',
+          metrics: metrics.filter(isAtPrices).map(({ code }) => code),
+        },
       }

@@ -8,8 +8,7 @@ import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { AREA_NAMES, areaOf } from '../model/areas.ts'
 import type { Capability } from '../model/capabilities.ts'
-import { type DimensionCode, isMunicipality } from '../model/dimensions.ts'
-import { limitsOf } from '../model/limits.ts'
+import type { DimensionCode } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
@@ -17,24 +16,22 @@ import { isTime, showPeriod } from '../model/periods.ts'
 import { type Citation, citationOf } from '../query/analytics/citation.ts'
 import { printAggregate, summaryColumns } from '../query/analytics/dialect/duckdb/statement.ts'
 import { estimateAnswer, weightOf } from '../query/analytics/estimate.ts'
+import { normaliseFilters, type QueryFilter, takesList } from '../query/analytics/filters.ts'
 import { fingerprintOf, type NormalisedQuery } from '../query/analytics/fingerprint.ts'
+import { normaliseMetrics } from '../query/analytics/options/defined-metrics.ts'
+import { filtersOfGroupings, nameOfGroup } from '../query/analytics/options/groupings.ts'
 import { normaliseOptions } from '../query/analytics/options/options.ts'
 import { allPeriods } from '../query/analytics/periods.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import { choosePreAggregates } from '../query/analytics/pre-aggregates.ts'
-import { planQuery, TOTALS_ROWS_MAX } from '../query/analytics/query-plan.ts'
-import {
-  type AnalyticsQuery,
-  normaliseFilters,
-  parseQuery,
-  type QueryFilter,
-  takesList,
-} from '../query/analytics/request.ts'
+import { namesOfGroups, planQuery, TOTALS_ROWS_MAX } from '../query/analytics/query-plan.ts'
+import { type AnalyticsQuery, parseQuery } from '../query/analytics/request.ts'
 import { componentId, coverageOf, formatPeriod, type ReleaseView } from '../release/view.ts'
 import { nextSlice } from '../slices.ts'
 import { type Sql, sql, table } from '../sql.ts'
 import { describeRow } from './described-rows.ts'
 import { statesOfFilters } from './facility-states.ts'
+import { resolveCodes } from './member-codes.ts'
 import { describePrices, readPriceIndex } from './prices.ts'
 
 export { readPin } from '../query/analytics/request.ts'
@@ -70,12 +67,19 @@ export interface PreparedQuery {
 export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): Promise<PreparedQuery> {
   const { engine, view, signal } = parts
   const options = signal === undefined ? {} : { signal }
-  const filters = await widenMunicipalities(parsed.filters, engine, view, options)
-  const query = { ...parsed, filters }
+  const query = await resolveCodes(parsed, parts)
+  // Members of no group that are left out count in no level, as if a filter named the members.
+  const groupingFilters = filtersOfGroupings(query.groupings)
+  const filters =
+    groupingFilters.length === 0 ? query.filters : normaliseFilters([...query.filters, ...groupingFilters])
   const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
   const facilityStates = await statesOfFilters(filters, engine, view, options)
   const priceIndex = await readPriceIndex(query, parts)
-  const plan = planQuery(query, view, parts.capabilities, { estimateYears, facilityStates, priceIndex })
+  const plan = planQuery({ ...query, filters }, view, parts.capabilities, {
+    estimateYears,
+    facilityStates,
+    priceIndex,
+  })
   return { query, plan, normalised: normaliseQuery(query) }
 }
 
@@ -217,8 +221,8 @@ const describeAnswer = (
     catalog_version: CATALOG_VERSION,
     components: componentsOf(view),
     query: prepared.normalised,
-    ...describeLimits(prepared.query),
-    ...describePrices(prepared.query),
+    ...describeLimits(prepared.plan),
+    ...describePrices(prepared.plan),
     rows_sha256: summary.rowsSha256,
     fingerprint: summary.fingerprint,
     citation: { ...summary.citation },
@@ -227,13 +231,13 @@ const describeAnswer = (
 })
 
 /** Says which method gave each metric's limits; metrics without one say why. */
-const describeLimits = ({ limits, metrics }: AnalyticsQuery): { readonly limits?: JsonValue } =>
-  limits === null
+const describeLimits = ({ query, metrics }: AggregatePlan): { readonly limits?: JsonValue } =>
+  query.limits === null
     ? {}
     : {
         limits: {
-          level: limits,
-          methods: Object.fromEntries(metrics.map((code) => [code, limitsOf(code).method])),
+          level: query.limits,
+          methods: Object.fromEntries(metrics.map(({ code, limits }) => [code, limits.method])),
         },
       }
 
@@ -248,8 +252,8 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
     ...(totals.length === 0
       ? {}
       : {
-          totals: totals.map(({ query }, index) => ({
-            group_by: query.group_by,
+          totals: totals.map((total, index) => ({
+            group_by: namesOfGroups(total),
             data: (answer.totals[index] ?? []).flat(),
           })),
         }),
@@ -278,8 +282,8 @@ export async function writeQuery(
   writeList(answer.rows)
   const { totals } = answer.prepared.plan
   if (totals.length > 0) {
-    totals.forEach(({ query }, index) => {
-      write(`${index === 0 ? ',"totals":[' : ','}{"group_by":${JSON.stringify(query.group_by)},"data":`)
+    totals.forEach((total, index) => {
+      write(`${index === 0 ? ',"totals":[' : ','}{"group_by":${JSON.stringify(namesOfGroups(total))},"data":`)
       writeList(answer.totals[index] ?? [])
       write('}')
     })
@@ -298,19 +302,23 @@ export const componentsOf = (view: ReleaseView): Record<string, string | null> =
   )
 
 function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
-  const { metrics, group_by, order_by, over_period, limit, offset } = query
-  const filters = query.filters.map(({ dimension, operator, values }) => ({
-    dimension,
-    operator,
-    value: takesList(operator)
-      ? values.map((value) => showValue(dimension, value))
-      : showValue(dimension, values[0] ?? ''),
+  const { group_by, order_by, over_period, limit, offset } = query
+  const showFilters = (filters: readonly QueryFilter[]) =>
+    filters.map(({ dimension, operator, values }) => ({
+      dimension,
+      operator,
+      value: takesList(operator)
+        ? values.map((value) => showValue(dimension, value))
+        : showValue(dimension, values[0] ?? ''),
+    }))
+  const orderTerms = order_by.map(({ field, direction }) => ({
+    field: nameOfGroup(field, query),
+    direction,
   }))
-  const orderTerms = order_by.map(({ field, direction }) => ({ field, direction }))
   return {
-    metrics,
-    group_by,
-    filters,
+    metrics: normaliseMetrics(query, showFilters),
+    group_by: group_by.map((code) => nameOfGroup(code, query)),
+    filters: showFilters(query.filters),
     order_by: orderTerms,
     over_period,
     limit,
@@ -321,36 +329,6 @@ function normaliseQuery(query: AnalyticsQuery): NormalisedQuery {
 
 const showValue = (dimension: DimensionCode, value: string | number): string | number =>
   isTime(dimension) ? showPeriod(dimension, Number(value)) : value
-
-/** Widens six-digit municipality codes to seven digits with the release's list. The check digit is never computed. */
-export async function widenMunicipalities(
-  filters: readonly QueryFilter[],
-  engine: Engine,
-  view: ReleaseView,
-  options: RunOptions,
-): Promise<readonly QueryFilter[]> {
-  const sixDigitCodes = filters.flatMap(({ dimension, values }) =>
-    isMunicipality(dimension) ? values.map(Number).filter((value) => value < 1_000_000) : [],
-  )
-  if (sixDigitCodes.length === 0) return filters
-  const rows = await engine.run(
-    sql`SELECT ibge_code FROM ${table('municipalities')} WHERE ibge_code // 10 IN (SELECT unnest(${sixDigitCodes}))`,
-    view,
-    options,
-  )
-  const codes = rows.map(({ ibge_code }) => Number(ibge_code))
-  const sevenDigitCodes = new Map(codes.map((code) => [Math.floor(code / 10), code]))
-  return normaliseFilters(
-    filters.map((filter) =>
-      isMunicipality(filter.dimension)
-        ? {
-            ...filter,
-            values: filter.values.map((value) => sevenDigitCodes.get(Number(value)) ?? Number(value)),
-          }
-        : filter,
-    ),
-  )
-}
 
 /** Warns when months mix two sources of SUS quantities: published quantities since 2026-01, a flag before. */
 function noteSusSources(plan: AggregatePlan, view: ReleaseView): Note[] {

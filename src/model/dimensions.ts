@@ -51,17 +51,50 @@ const DIMENSIONS = Object.fromEntries(
   }),
 ) as Record<DimensionCode, Dimension>
 
-export const dimensionOf = (code: DimensionCode): Dimension => DIMENSIONS[code]
+/** Groupings that a query can have at once. */
+export const GROUPINGS_MAX = 6
+const SLOTS = Array.from({ length: GROUPINGS_MAX }, (_, index) => index + 1)
+/**
+ * @returns the code of a query's grouping in a slot from 1 on. It is a dimension that follows from the one whose members are
+ * grouped, with a column of its slot. The catalog does not list it.
+ */
+export const groupingCode = (dimension: DimensionCode, slot: number): DimensionCode =>
+  `grouping_${slot}_of_${dimension}` as DimensionCode
+const GROUPED: ReadonlyMap<DimensionCode, DimensionCode> = new Map(
+  DIMENSION_CODES.filter((code) => !isTime(code)).flatMap((code) =>
+    SLOTS.map((slot) => [groupingCode(code, slot), code] as const),
+  ),
+)
+/** @returns the dimension whose members a grouping groups; null for a dimension of the catalog */
+export const groupedDimension = (code: DimensionCode): DimensionCode | null => GROUPED.get(code) ?? null
+/** @returns the dimension itself, or the one that a grouping groups */
+export const baseDimension = (code: DimensionCode): DimensionCode => GROUPED.get(code) ?? code
+const GROUPING_DIMENSIONS = new Map(
+  [...GROUPED].map(([code, grouped]): [DimensionCode, Dimension] => {
+    const { label, label_en, datasets, derivedFrom = grouped } = DIMENSIONS[grouped]
+    const [column = ''] = code.split('_of_')
+    return [
+      code,
+      { label, label_en, datasets, derivedFrom, column, member: null, order: 'code', tier: 'extended' },
+    ]
+  }),
+)
 
-export const PLACE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
+export const dimensionOf = (code: DimensionCode): Dimension =>
+  DIMENSIONS[code] ?? (GROUPING_DIMENSIONS.get(code) as Dimension)
+
+const withGroupings = (codes: readonly DimensionCode[]): ReadonlySet<DimensionCode> =>
+  new Set([...codes, ...codes.flatMap((code) => SLOTS.map((slot) => groupingCode(code, slot)))])
+/** Territories of facilities, and groupings of them. */
+export const PLACE_DIMENSIONS = withGroupings([
   'state',
   'municipality',
   'region',
   'health_region',
   'health_macroregion',
 ])
-/** Residents' territories. Their facts come from hospitals anywhere. */
-export const RESIDENCE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
+/** Residents' territories, and groupings of them. Their facts come from hospitals anywhere. */
+export const RESIDENCE_DIMENSIONS = withGroupings([
   'residence_state',
   'residence_municipality',
   'residence_health_region',
@@ -77,10 +110,11 @@ export const SPINE_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([...PLACE_DI
 export const isByResidence = (groups: readonly DimensionCode[]): boolean =>
   groups.some((code) => RESIDENCE_DIMENSIONS.has(code)) &&
   groups.every((code) => RESIDENCE_DIMENSIONS.has(code) || isTime(code))
-/** Dimensions that no fact stores, because they follow from its state or municipality. */
-export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(
-  DIMENSION_CODES.filter((code) => DIMENSIONS[code].derivedFrom !== undefined),
-)
+/** Dimensions that no fact stores, because they follow from its state or municipality; then all groupings, which follow from those. */
+export const DERIVED_DIMENSIONS: ReadonlySet<DimensionCode> = new Set([
+  ...DIMENSION_CODES.filter((code) => DIMENSIONS[code].derivedFrom !== undefined),
+  ...GROUPED.keys(),
+])
 
 export const OPERATORS = ['EQ', 'IN', 'NEQ', 'NOT_IN', 'GT', 'GTE', 'LT', 'LTE', 'BETWEEN'] as const
 export type Operator = (typeof OPERATORS)[number]

@@ -41,6 +41,10 @@ export const REASONS_WITHOUT_LIMITS = {
     pt: 'é soma ou média, e a dispersão entre os eventos não é guardada',
     en: 'is a sum or mean, and the spread among its events is not kept',
   },
+  query_ratio: {
+    pt: 'é uma razão definida na consulta; não se sabe se o numerador é parte do denominador',
+    en: 'is a ratio that the query defines; whether its numerator is part of its denominator is unknown',
+  },
 } as const satisfies Readonly<Record<string, Text>>
 export type ReasonWithoutLimits = keyof typeof REASONS_WITHOUT_LIMITS
 

@@ -9,6 +9,7 @@ import {
   dimensionOf,
   dimensionsOfFacts,
   type FactDataset,
+  groupedDimension,
   isAddedUp,
   isPlace,
   isPopulation,
@@ -158,7 +159,12 @@ export function needsOf(
 ): readonly Need[] {
   const dimensions = [...filters.map(({ dimension }) => dimension), ...grouped]
   const filterNeeds = tablesOfMetric(code, dimensions).flatMap((table) => needsOfFilters(table, filters))
-  return [...new Set([...sidesOf(code, dimensions).flatMap(needsOfMeasure), ...filterNeeds])]
+  // Members can be grouped only where files carry their dimension, as with a filter.
+  const bases = grouped.flatMap((dimension) => groupedDimension(dimension) ?? [])
+  const groupingNeeds = tablesOfMetric(code, dimensions).flatMap((table) => needsOfDimensions(table, bases))
+  return [
+    ...new Set([...sidesOf(code, dimensions).flatMap(needsOfMeasure), ...filterNeeds, ...groupingNeeds]),
+  ]
 }
 
 /** @returns the additional needs of a group that has a code in each dimension */

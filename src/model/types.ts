@@ -146,8 +146,10 @@ export interface DimensionDeclaration {
   readonly tier?: 'extended'
 }
 
-export interface Dimension extends Omit<DimensionDeclaration, 'tier'> {
+export interface Dimension extends Omit<DimensionDeclaration, 'tier' | 'derivedFrom'> {
   readonly tier: 'core' | 'extended'
+  /** Column that pre-aggregates need for it: the state or municipality; of a grouping, also the dimension that it groups. */
+  readonly derivedFrom?: DimensionCode
   readonly datasets: readonly FactDataset[]
 }
 

@@ -7,16 +7,20 @@
 
 import { describeMember, TOTAL_LABEL } from '../analytics/described-rows.ts'
 import type { Row } from '../engine/types.ts'
-import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
-import { LIMIT_METHODS, limitsOf } from '../model/limits.ts'
-import { factDatasetsOf, type MetricCode, measuresOf, metricOf } from '../model/metrics.ts'
+import { baseDimension, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
+import { LIMIT_METHODS } from '../model/limits.ts'
+import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import { isTime } from '../model/periods.ts'
+import { labelOfMetric, type MetricPlan } from '../query/analytics/datasets/metric-plan.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
+import { queryOfMetric } from '../query/analytics/options/defined-metrics.ts'
+import { nameOfGroup } from '../query/analytics/options/groupings.ts'
 import { labelPrices, unitAtPrices } from '../query/analytics/options/prices.ts'
 import type { ValueKind } from '../query/analytics/options/value-kinds.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
-import { totalLabel } from '../query/analytics/query-plan.ts'
+import { namesOfGroups, totalLabel } from '../query/analytics/query-plan.ts'
+import type { AnalyticsQuery } from '../query/analytics/request.ts'
 
 export type Language = 'pt' | 'en'
 
@@ -93,7 +97,7 @@ export const TOTAL_COLUMN = 'total'
 
 /** @returns columns in the order of the query: total mark, grouped dimensions, values in catalog order, rank */
 export function columnsOf(plan: AggregatePlan, language: Language): Column[] {
-  const groups = plan.query.group_by.flatMap((code) => dimensionColumns(code, language))
+  const groups = plan.query.group_by.flatMap((code) => dimensionColumns(code, language, plan.query))
   const texts = TEXTS[language]
   const scope: Column = text('label', false, texts.scope, texts.all)
   const rank: Column = { ...text('rank', true, texts.rank, ''), type: 'integer', formula: rankFormula(plan) }
@@ -109,16 +113,19 @@ const rankFormula = ({ query: { order_by } }: AggregatePlan): string =>
   order_by[0] === undefined ? '' : `${order_by[0].field} ${order_by[0].direction}`
 
 function valueColumn(
-  { code: name, metric: { code }, kind, decimals }: ShownValue,
+  { code: name, metric, kind, decimals }: ShownValue,
   plan: AggregatePlan,
   language: Language,
 ): Column {
-  const { label, label_en, unit, description } = metricOf(code)
-  const used = dimensionsUsed(plan.query)
-  const { denominator } = measuresOf(code, used)
-  const sources = [...factDatasetsOf(code, used), ...(denominator === null ? [] : [denominator.dataset])]
+  const sources = plan.query.metrics
+    .filter(({ code }) => code === metric.code || metric.sides?.some((side) => side.code === code))
+    .flatMap((read) => {
+      const used = dimensionsUsed(queryOfMetric(plan.query, read))
+      const { denominator } = measuresOf(read.metric, used)
+      return [...factDatasetsOf(read.metric, used), ...(denominator === null ? [] : [denominator.dataset])]
+    })
   const { prices } = plan.query
-  const shown = `${language === 'en' ? label_en : label}${labelPrices(code, prices, language)}`
+  const shown = `${labelOfMetric(metric, language)}${labelPrices(metric, prices, language)}`
   return {
     name,
     type: kind === 'significance' ? 'text' : decimals > 0 ? 'decimal' : 'integer',
@@ -129,16 +136,34 @@ function valueColumn(
       ? '%'
       : kind === 'ratio' || kind === 'significance'
         ? ''
-        : unitAtPrices(code, unit, prices),
-    formula: kind === 'value' ? description.en : partFormula(kind, code, plan),
+        : unitAtPrices(metric, unitOfMetric(metric), prices),
+    formula: kind === 'value' ? formulaOfMetric(metric, plan) : partFormula(kind, metric, plan),
     source: [...new Set(sources)].join(', '),
   }
 }
+
+/** Ratios of the query have no unit that the catalog could name. */
+function unitOfMetric({ catalog, sides }: MetricPlan): string {
+  const [first] = catalog
+  return first === undefined || sides !== null ? '' : metricOf(first).unit
+}
+
+function formulaOfMetric({ code, catalog, sides, scale }: MetricPlan, { query }: AggregatePlan): string {
+  if (sides !== null) return `${scale === 1 ? '' : `${scale} × `}${sides[0].code} ÷ ${sides[1].code}`
+  const [first] = catalog
+  if (first === undefined) return ''
+  const defined = query.metrics.find((metric) => metric.code === code)
+  const { description } = metricOf(first)
+  return code === first
+    ? description.en
+    : `${first}${(defined?.filters ?? []).map(({ dimension, operator, values }) => `; ${dimension} ${operator} ${values.join(', ')}`).join('')}`
+}
+
 const PERCENTS: ReadonlySet<ValueKind> = new Set(['change_percent', 'share', 'percentile'])
 
 function partFormula(
   kind: Exclude<ValueKind, 'value'>,
-  code: MetricCode,
+  { code, limits }: MetricPlan,
   { query, shareBase }: AggregatePlan,
 ): string {
   switch (kind) {
@@ -149,10 +174,8 @@ function partFormula(
     case 'change_percent':
       return `100 × (${code} − ${code}__base) ÷ ${code}__base`
     case 'lower':
-    case 'upper': {
-      const limits = limitsOf(code)
+    case 'upper':
       return limits.method === 'none' ? 'null' : `${LIMIT_METHODS[limits.method].en}, ${query.limits}`
-    }
     case 'comparator':
       return `${code} (compare_to.with: ${query.compare_to?.with})`
     case 'ratio':
@@ -162,20 +185,25 @@ function partFormula(
     case 'percentile':
       return `100 × rows below ÷ other rows, by ${code}`
     case 'share':
-      return `100 × ${code} ÷ ${code} [${shareBase?.query.group_by.join(', ') ?? ''}]`
+      return `100 × ${code} ÷ ${code} [${shareBase === null ? '' : namesOfGroups(shareBase).join(', ')}]`
   }
 }
 
 /** @returns columns of a grouped dimension: code, name and further attributes; a period has a single column */
-export function dimensionColumns(code: DimensionCode, language: Language): Column[] {
-  const { label, label_en, member } = dimensionOf(code)
-  const shown = language === 'en' ? label_en : label
+export function dimensionColumns(
+  code: DimensionCode,
+  language: Language,
+  query: Pick<AnalyticsQuery, 'groupings'>,
+): Column[] {
+  const { label, label_en, member } = dimensionOf(baseDimension(code))
+  const name = nameOfGroup(code, query)
+  const shown = name !== code ? name : language === 'en' ? label_en : label
   const texts = TEXTS[language]
   const source = member?.dataset ?? 'cnes'
   if (isTime(code)) return [text(code, true, shown, source)]
   const codeAndName = [
-    text(`${code}_code`, true, `${shown}: ${texts.code}`, source),
-    text(`${code}_name`, false, `${shown}: ${texts.name}`, source),
+    text(`${name}_code`, true, `${shown}: ${texts.code}`, source),
+    text(`${name}_name`, false, `${shown}: ${texts.name}`, source),
   ]
   const attribute = ATTRIBUTES[code]
   if (attribute === undefined) return codeAndName
@@ -212,7 +240,7 @@ export function cellsOf(
     const index = plan.query.group_by.indexOf(code)
     const width = isTime(code) ? 1 : attribute === undefined ? 2 : 3
     if (index < 0) return Array.from({ length: width }, () => null)
-    const member = describeMember(code, row, index, language)
+    const member = describeMember(code, row, index, language, plan.query)
     if (isTime(code)) return [textOf(member.code)]
     const codeAndName = [textOf(row[dimensionOf(code).column]), textOf(member.name)]
     return attribute === undefined ? codeAndName : [...codeAndName, textOf(member[attribute.name])]

@@ -198,11 +198,12 @@ t.test('what is said of common mistakes', async (t) => {
     return [problem.detail, problem.errors]
   }
   t.same(await say({ metrics: 'bed_capacity_existing' }, 'pt'), [
-    '/metrics deve ser uma lista de 1 a 20 itens, cada um deles o código de uma métrica do catálogo.',
+    '/metrics deve ser uma lista de 1 a 20 itens, cada um deles um código de métrica, {metric, as, filters} ou {as, ratio, scale, decimals}.',
     [
       {
         pointer: '/metrics',
-        message: 'deve ser uma lista de 1 a 20 itens, cada um deles o código de uma métrica do catálogo',
+        message:
+          'deve ser uma lista de 1 a 20 itens, cada um deles um código de métrica, {metric, as, filters} ou {as, ratio, scale, decimals}',
       },
     ],
   ])
@@ -211,12 +212,12 @@ t.test('what is said of common mistakes', async (t) => {
     [{ pointer: '/limit', message: 'must be a whole number from 1 to 10000' }],
   ])
   t.same(await say({}, 'pt'), [
-    '/metrics é obrigatório e deve ser uma lista de 1 a 20 itens, cada um deles o código de uma métrica do catálogo.',
+    '/metrics é obrigatório e deve ser uma lista de 1 a 20 itens, cada um deles um código de métrica, {metric, as, filters} ou {as, ratio, scale, decimals}.',
     [
       {
         pointer: '/metrics',
         message:
-          'é obrigatório e deve ser uma lista de 1 a 20 itens, cada um deles o código de uma métrica do catálogo',
+          'é obrigatório e deve ser uma lista de 1 a 20 itens, cada um deles um código de métrica, {metric, as, filters} ou {as, ratio, scale, decimals}',
       },
     ],
   ])

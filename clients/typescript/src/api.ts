@@ -1247,9 +1247,9 @@ export interface components {
             notes: components["schemas"]["Note"][];
         };
         AnalyticsCompareRequest: {
-            metrics: components["schemas"]["MetricCode"][];
+            metrics: (components["schemas"]["MetricCode"] | components["schemas"]["FilteredMetric"] | components["schemas"]["RatioOfMetrics"])[];
             /** @description Without it: []. */
-            group_by?: components["schemas"]["DimensionCode"][];
+            group_by?: (components["schemas"]["DimensionCode"] | string)[];
             /** @description Without it: []. */
             filters?: components["schemas"]["AnalyticsFilter"][];
             /** @description Without it: 100. */
@@ -1257,8 +1257,12 @@ export interface components {
             /** @description Without it: 0. */
             offset?: number;
             over_period?: ("last" | "first") | null;
+            /** @description Up to 6 groups of members by name, for group_by: everything is computed again for each group, rates over the population of its members. */
+            groupings?: {
+                [key: string]: components["schemas"]["Grouping"];
+            };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
-            totals?: boolean | components["schemas"]["DimensionCode"][][];
+            totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1288,7 +1292,7 @@ export interface components {
             data: components["schemas"]["ComparedRow"][];
             /** @description Rows of each level of totals, every value computed again at its level. */
             totals?: {
-                group_by: components["schemas"]["DimensionCode"][];
+                group_by: string[];
                 data: components["schemas"]["ComparedRow"][];
             }[];
             pagination: components["schemas"]["RowPagination"];
@@ -1359,9 +1363,9 @@ export interface components {
             meta: components["schemas"]["AnalyticsExplainMeta"];
         };
         AnalyticsExportRequest: {
-            metrics: components["schemas"]["MetricCode"][];
+            metrics: (components["schemas"]["MetricCode"] | components["schemas"]["FilteredMetric"] | components["schemas"]["RatioOfMetrics"])[];
             /** @description Without it: []. */
-            group_by?: components["schemas"]["DimensionCode"][];
+            group_by?: (components["schemas"]["DimensionCode"] | string)[];
             /** @description Without it: []. */
             filters?: components["schemas"]["AnalyticsFilter"][];
             /** @description Each may be a text, too: its field, with - before it from the largest on. Without it: []. */
@@ -1375,8 +1379,12 @@ export interface components {
             } | string)[];
             expected_release_id?: string | null;
             over_period?: ("last" | "first" | "avg" | "max") | null;
+            /** @description Up to 6 groups of members by name, for group_by: everything is computed again for each group, rates over the population of its members. */
+            groupings?: {
+                [key: string]: components["schemas"]["Grouping"];
+            };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
-            totals?: boolean | components["schemas"]["DimensionCode"][][];
+            totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
                 /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
@@ -1390,7 +1398,7 @@ export interface components {
                 value: number | number[];
             }[];
             /** @description A level of totals: adds <metric>__share, in percent of it. */
-            share_of?: components["schemas"]["DimensionCode"][] | null;
+            share_of?: (components["schemas"]["DimensionCode"] | string)[] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
             /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
@@ -1467,9 +1475,9 @@ export interface components {
             months: number;
         };
         AnalyticsLineageRequest: {
-            metrics: components["schemas"]["MetricCode"][];
+            metrics: (components["schemas"]["MetricCode"] | components["schemas"]["FilteredMetric"] | components["schemas"]["RatioOfMetrics"])[];
             /** @description Without it: []. */
-            group_by?: components["schemas"]["DimensionCode"][];
+            group_by?: (components["schemas"]["DimensionCode"] | string)[];
             /** @description Without it: []. */
             filters?: components["schemas"]["AnalyticsFilter"][];
             /** @description Without it: 100. */
@@ -1478,8 +1486,12 @@ export interface components {
             offset?: number;
             expected_release_id?: string | null;
             over_period?: ("last" | "first" | "avg" | "max") | null;
+            /** @description Up to 6 groups of members by name, for group_by: everything is computed again for each group, rates over the population of its members. */
+            groupings?: {
+                [key: string]: components["schemas"]["Grouping"];
+            };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
-            totals?: boolean | components["schemas"]["DimensionCode"][][];
+            totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
                 /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
@@ -1493,7 +1505,7 @@ export interface components {
                 value: number | number[];
             }[];
             /** @description A level of totals: adds <metric>__share, in percent of it. */
-            share_of?: components["schemas"]["DimensionCode"][] | null;
+            share_of?: (components["schemas"]["DimensionCode"] | string)[] | null;
             /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
             limits?: number | null;
             /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
@@ -1569,9 +1581,9 @@ export interface components {
             meta: components["schemas"]["ReleaseMeta"];
         };
         AnalyticsQueryRequest: {
-            metrics: components["schemas"]["MetricCode"][];
+            metrics: (components["schemas"]["MetricCode"] | components["schemas"]["FilteredMetric"] | components["schemas"]["RatioOfMetrics"])[];
             /** @description Without it: []. */
-            group_by?: components["schemas"]["DimensionCode"][];
+            group_by?: (components["schemas"]["DimensionCode"] | string)[];
             /** @description Without it: []. */
             filters?: components["schemas"]["AnalyticsFilter"][];
             /** @description Each may be a text, too: its field, with - before it from the largest on. Without it: []. */
@@ -1589,8 +1601,12 @@ export interface components {
             offset?: number;
             expected_release_id?: string | null;
             over_period?: ("last" | "first" | "avg" | "max") | null;
+            /** @description Up to 6 groups of members by name, for group_by: everything is computed again for each group, rates over the population of its members. */
+            groupings?: {
+                [key: string]: components["schemas"]["Grouping"];
+            };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
-            totals?: boolean | components["schemas"]["DimensionCode"][][];
+            totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
                 /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
@@ -1604,7 +1620,7 @@ export interface components {
                 value: number | number[];
             }[];
             /** @description A level of totals: adds <metric>__share, in percent of it. */
-            share_of?: components["schemas"]["DimensionCode"][] | null;
+            share_of?: (components["schemas"]["DimensionCode"] | string)[] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
             /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
@@ -1644,7 +1660,7 @@ export interface components {
             data: components["schemas"]["AnalyticsRow"][];
             /** @description Rows of each level of totals, every value computed again at its level. */
             totals?: {
-                group_by: components["schemas"]["DimensionCode"][];
+                group_by: string[];
                 data: components["schemas"]["AnalyticsRow"][];
             }[];
             pagination: components["schemas"]["RowPagination"];
@@ -1655,15 +1671,15 @@ export interface components {
             data: components["schemas"]["AnalyticsRow"][];
             /** @description Rows of each level of totals, every value computed again at its level. */
             totals?: {
-                group_by: components["schemas"]["DimensionCode"][];
+                group_by: string[];
                 data: components["schemas"]["AnalyticsRow"][];
             }[];
             manifest: components["schemas"]["ReportManifest"];
         };
         AnalyticsReportRequest: {
-            metrics: components["schemas"]["MetricCode"][];
+            metrics: (components["schemas"]["MetricCode"] | components["schemas"]["FilteredMetric"] | components["schemas"]["RatioOfMetrics"])[];
             /** @description Without it: []. */
-            group_by?: components["schemas"]["DimensionCode"][];
+            group_by?: (components["schemas"]["DimensionCode"] | string)[];
             /** @description Without it: []. */
             filters?: components["schemas"]["AnalyticsFilter"][];
             /** @description Each may be a text, too: its field, with - before it from the largest on. Without it: []. */
@@ -1677,8 +1693,12 @@ export interface components {
             } | string)[];
             expected_release_id?: string | null;
             over_period?: ("last" | "first" | "avg" | "max") | null;
+            /** @description Up to 6 groups of members by name, for group_by: everything is computed again for each group, rates over the population of its members. */
+            groupings?: {
+                [key: string]: components["schemas"]["Grouping"];
+            };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
-            totals?: boolean | components["schemas"]["DimensionCode"][][];
+            totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
             /** @description Adds <metric>__base, <metric>__change and <metric>__change_percent. */
             change?: {
                 /** @description previous (the period before), -N (N periods before), -1y (the same period a year before) or a period (YYYY-MM, YYYY-Q1, YYYY-C1, YYYY). Periods are the finest that are grouped, else the one that a filter names, else months. */
@@ -1692,7 +1712,7 @@ export interface components {
                 value: number | number[];
             }[];
             /** @description A level of totals: adds <metric>__share, in percent of it. */
-            share_of?: components["schemas"]["DimensionCode"][] | null;
+            share_of?: (components["schemas"]["DimensionCode"] | string)[] | null;
             /** @description Adds the rank of each row by the first field of order_by. Without it: false. */
             rank?: boolean;
             /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
@@ -1903,7 +1923,7 @@ export interface components {
                  * @description Why there is none.
                  * @enum {string}
                  */
-                reason?: "complete_count" | "money" | "mixed_units" | "no_spread";
+                reason?: "complete_count" | "money" | "mixed_units" | "no_spread" | "query_ratio";
                 /** @description The method, or the reason, in words. */
                 text: string;
             };
@@ -2539,6 +2559,28 @@ export interface components {
         };
         /** @enum {string} */
         FilterOperator: "EQ" | "IN" | "NEQ" | "NOT_IN" | "GT" | "GTE" | "LT" | "LTE" | "BETWEEN";
+        FilteredMetric: {
+            metric: components["schemas"]["MetricCode"];
+            /** @description Name of the values in the answer. */
+            as: string;
+            /** @description Filters of this metric alone. Without it: []. */
+            filters?: components["schemas"]["AnalyticsFilter"][];
+            /** @description Label of the column in tables. */
+            label?: string | null;
+        };
+        Grouping: {
+            dimension: components["schemas"]["DimensionCode"];
+            groups: {
+                code: string;
+                name: string;
+                members: (string | number)[];
+            }[];
+            /**
+             * @description leave_out: the query is about the members of the groups alone, totals too; group: all others form one more group, without a code. Without it: "leave_out".
+             * @enum {string}
+             */
+            others?: "leave_out" | "group";
+        };
         /** @description Accounts of health financing by source, government, year, period, stage and category: transfers of the Union (FNS), expense and minimum as declared to the treasury (SICONFI, RREO annexes 02 and 14), accounts and indicators of SIOPS. Sources answer different questions and may not be added. */
         HealthFinancing: {
             /** @description Competence month of the published data. */
@@ -2950,8 +2992,8 @@ export interface components {
         };
         /** @description The query in its one form: sorted, without repetition, defaults filled in; options that were asked for stand beside these. */
         NormalisedQuery: {
-            metrics: components["schemas"]["MetricCode"][];
-            group_by: components["schemas"]["DimensionCode"][];
+            metrics: (components["schemas"]["MetricCode"] | components["schemas"]["FilteredMetric"] | components["schemas"]["RatioOfMetrics"])[];
+            group_by: string[];
             filters: {
                 dimension: components["schemas"]["DimensionCode"];
                 operator: components["schemas"]["FilterOperator"];
@@ -3366,6 +3408,18 @@ export interface components {
             }[];
             /** @description Do these rows alone meet them? False where the publisher names no municipality: others may, too. */
             is_exact: boolean;
+        };
+        RatioOfMetrics: {
+            /** @description Name of the values in the answer. */
+            as: string;
+            /** @description Numerator and denominator: two metrics of the query that are no ratios. */
+            ratio: string[];
+            /** @description Without it: 1. */
+            scale?: number;
+            /** @description Without it: 2. */
+            decimals?: number;
+            /** @description Label of the column in tables. */
+            label?: string | null;
         };
         ReadyResponse: {
             data: {

@@ -224,7 +224,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
 
 const totalsOf = (row: string): Json =>
   list(
-    object({ group_by: list(ref('DimensionCode')), data: list(ref(row)) }),
+    object({ group_by: list(text('A dimension, or a grouping by its name.')), data: list(ref(row)) }),
     'Rows of each level of totals, every value computed again at its level.',
   )
 

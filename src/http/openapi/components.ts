@@ -233,8 +233,8 @@ export const SHARED: Readonly<Record<string, Json>> = {
   },
   NormalisedQuery: openObject(
     {
-      metrics: list(ref('MetricCode')),
-      group_by: list(ref('DimensionCode')),
+      metrics: list({ anyOf: [ref('MetricCode'), ref('FilteredMetric'), ref('RatioOfMetrics')] }),
+      group_by: list(text('A dimension, or a grouping by its name.')),
       filters: list(
         object({
           dimension: ref('DimensionCode'),

@@ -11,20 +11,16 @@ import {
 } from '../../analytics/dimension-values.ts'
 import { explainQuery } from '../../analytics/explain.ts'
 import { answerLineage, lineageSchema } from '../../analytics/lineage.ts'
-import {
-  type AnswerParts,
-  answerPage,
-  readPin,
-  widenMunicipalities,
-  writeQuery,
-} from '../../analytics/query.ts'
+import { widenMunicipalities } from '../../analytics/member-codes.ts'
+import { type AnswerParts, answerPage, readPin, writeQuery } from '../../analytics/query.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
 import { METRIC_CODES } from '../../model/metrics.ts'
 import { writeNotes } from '../../model/note-sentences.ts'
 import { findMetric, listCatalog } from '../../query/analytics/catalog.ts'
-import { bodySchema, parseFilters } from '../../query/analytics/request.ts'
+import { parseFilters } from '../../query/analytics/filters.ts'
+import { bodySchema } from '../../query/analytics/request.ts'
 import { requireDimension } from '../../query/analytics/territory.ts'
 import { booleanText, integerText, jsonText, searchText } from '../../query/text-schemas.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'

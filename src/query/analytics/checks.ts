@@ -1,7 +1,7 @@
 /** Rejects queries that the key may not run, or whose metrics lack a dimension. The error lists the dimensions that fit. Pure. */
 import { AppError, both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
-import { type DimensionCode, dimensionOf, type FactDataset } from '../../model/dimensions.ts'
+import { baseDimension, type DimensionCode, dimensionOf, type FactDataset } from '../../model/dimensions.ts'
 import {
   capabilitiesOf,
   dimensionsOf,
@@ -13,11 +13,12 @@ import {
 } from '../../model/metrics.ts'
 import { refuse } from '../refusals.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
+import { catalogMetrics, queryOfMetric } from './options/defined-metrics.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 /** @throws AppError 'forbidden', naming the metric and the missing capability */
 export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
-  for (const code of query.metrics) {
+  for (const code of catalogMetrics(query)) {
     const missing = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
     if (missing !== undefined)
       throw new AppError('forbidden', {
@@ -51,12 +52,23 @@ export function checkPeriods(groups: readonly DimensionCode[]): void {
 
 /** @throws AppError 'incompatible_dimension', 'denominator_not_defined' */
 export function checkDimensions(query: AnalyticsQuery): void {
-  const uses = [
-    ...query.group_by.map((dimension, index) => ({ dimension, pointer: `/group_by/${index}` })),
-    ...query.filters.map(({ dimension }) => ({ dimension, pointer: '/filters' })),
-  ]
-  for (const code of query.metrics) {
-    const used = [...new Set(dimensionsUsed(query))]
+  for (const queryMetric of query.metrics) {
+    const code = queryMetric.metric
+    const metricQuery = queryOfMetric(query, queryMetric)
+    const isOfQuery = (dimension: DimensionCode): boolean =>
+      query.filters.some((filter) => filter.dimension === dimension)
+    // A grouping needs the dimension whose members it groups.
+    const uses = [
+      ...query.group_by.map((dimension, index) => ({
+        dimension: baseDimension(dimension),
+        pointer: `/group_by/${index}`,
+      })),
+      ...metricQuery.filters.map(({ dimension }) => ({
+        dimension,
+        pointer: isOfQuery(dimension) ? '/filters' : '/metrics',
+      })),
+    ]
+    const used = [...new Set(dimensionsUsed(metricQuery).map(baseDimension))]
     const datasets = factDatasetsOf(code, used)
     const isSupportedBy = (dimension: DimensionCode, requiredDatasets: readonly FactDataset[]): boolean =>
       requiredDatasets.every((dataset) => dimensionOf(dimension).datasets.includes(dataset)) &&
@@ -98,7 +110,8 @@ export function checkDimensions(query: AnalyticsQuery): void {
         extra: { metric: code, dimension },
       })
     }
-    if (isPerCapita(code) && query.group_by.includes('facility'))
+    const byFacility = query.group_by.findIndex((dimension) => baseDimension(dimension) === 'facility')
+    if (isPerCapita(code) && byFacility >= 0)
       throw new AppError('denominator_not_defined', {
         detail: both(
           `A taxa ${code} não tem denominador para um só estabelecimento.`,
@@ -106,7 +119,7 @@ export function checkDimensions(query: AnalyticsQuery): void {
         ),
         errors: [
           {
-            pointer: `/group_by/${query.group_by.indexOf('facility')}`,
+            pointer: `/group_by/${byFacility}`,
             message: both(`facility não combina com ${code}`, `facility does not go with ${code}`),
             allowed: allowedDimensions(code).filter((other) => other !== 'facility'),
           },

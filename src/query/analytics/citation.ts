@@ -6,14 +6,17 @@
  */
 import { AREA_NAMES, areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
-import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
-import { CATALOG_VERSION, factDatasetsOf, measuresOf, metricOf } from '../../model/metrics.ts'
+import { type DimensionCode, dimensionOf, groupedDimension } from '../../model/dimensions.ts'
+import { CATALOG_VERSION, factDatasetsOf, measuresOf } from '../../model/metrics.ts'
 import { isTime } from '../../model/periods.ts'
 import type { ReleaseView } from '../../release/view.ts'
+import { labelOfMetric } from './datasets/metric-plan.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
+import type { QueryFilter } from './filters.ts'
+import { queryOfMetric } from './options/defined-metrics.ts'
+import { nameOfGroup } from './options/groupings.ts'
 import { isMoney, labelPrices } from './options/prices.ts'
 import type { AggregatePlan } from './plan.ts'
-import type { QueryFilter } from './request.ts'
 
 export interface Citation {
   readonly abnt: string
@@ -67,8 +70,9 @@ export function citationOf(plan: AggregatePlan, view: ReleaseView, fingerprint: 
 }
 
 function listSources({ query }: AggregatePlan): PublishedSource[] {
-  const used = dimensionsUsed(query)
-  const datasets = query.metrics.flatMap((code): DatasetName[] => {
+  const datasets = query.metrics.flatMap((metric): DatasetName[] => {
+    const code = metric.metric
+    const used = dimensionsUsed(queryOfMetric(query, metric))
     const { denominator } = measuresOf(code, used)
     return [
       ...factDatasetsOf(code, used),
@@ -81,14 +85,16 @@ function listSources({ query }: AggregatePlan): PublishedSource[] {
 }
 
 /** The title names metrics, groups, filters and months: `Leitos existentes, por Município; Unidade da Federação: AC, RR; 2026-05`. */
-function writeTitle({ query, referencePeriod }: AggregatePlan): string {
-  const { metrics, group_by, filters, prices } = query
+function writeTitle({ query, metrics, referencePeriod }: AggregatePlan): string {
+  const { group_by, filters, prices } = query
   const shown = metrics
     .slice(0, METRICS_SHOWN)
-    .map((code) => `${metricOf(code).label}${labelPrices(code, prices, 'pt')}`)
+    .map((metric) => `${labelOfMetric(metric, 'pt')}${labelPrices(metric, prices, 'pt')}`)
   const others = metrics.length - shown.length
   const metricNames = `${shown.join('; ')}${others > 0 ? ` e mais ${others}` : ''}`
-  const groups = group_by.map(labelOf).join(', ')
+  const groups = group_by
+    .map((code) => (groupedDimension(code) === null ? labelOf(code) : nameOfGroup(code, query)))
+    .join(', ')
   const otherFilters = filters.filter(({ dimension }) => !isTime(dimension))
   const periods = referencePeriod?.split(', ') ?? []
   const [first, last] = [periods[0], periods.at(-1)]

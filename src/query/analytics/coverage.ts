@@ -34,8 +34,9 @@ import {
 } from '../../release/coverage.ts'
 import { coverageOf, formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
+import type { QueryFilter } from './filters.ts'
 import { type PeriodCell, statesOfCell } from './period-cells.ts'
-import type { AnalyticsQuery, QueryFilter } from './request.ts'
+import type { AnalyticsQuery } from './request.ts'
 
 export interface StateScope {
   /** States that the filters leave. Without filters: the release's only state, or all states. */
@@ -122,7 +123,7 @@ export const coveredFilters = (query: Pick<AnalyticsQuery, 'group_by' | 'filters
     usesHospitalPlaces(query) ? PLACE_DIMENSIONS.has(dimension) : isPlace(dimension),
   )
 
-export interface MetricNeeds<Code extends string = MetricCode> {
+export interface MetricNeeds<Code extends string = string> {
   readonly code: Code
   readonly needs: readonly Need[]
   readonly states: ReadonlySet<string>
@@ -130,6 +131,13 @@ export interface MetricNeeds<Code extends string = MetricCode> {
   readonly requested: readonly number[]
   /** Periods of several months; `requested` then has the months that they need. */
   readonly cells?: readonly PeriodCell[]
+}
+
+/** Needs of one metric of a query. */
+export interface QueryMetricNeeds extends MetricNeeds {
+  readonly metric: MetricCode
+  /** The query as the metric reads it: with the metric's filters. */
+  readonly query: AnalyticsQuery
 }
 
 export function findKnownGroups(
@@ -170,14 +178,10 @@ export interface KnownGroupsByCode {
   readonly knownGroups: KnownGroups
 }
 
-export function findKnownGroupsByCode(
-  metric: MetricNeeds,
-  query: Pick<AnalyticsQuery, 'filters' | 'group_by'>,
-  view: ReleaseView,
-): KnownGroupsByCode[] {
-  const { filters, group_by } = query
-  const covered = coveredGroups(query)
-  const { code, needs, requested } = metric
+export function findKnownGroupsByCode(metric: QueryMetricNeeds, view: ReleaseView): KnownGroupsByCode[] {
+  const { metric: code, needs, requested } = metric
+  const { filters, group_by } = metric.query
+  const covered = coveredGroups(metric.query)
   return needsOfCodes(code, filters, group_by)
     .filter((codeNeeds) =>
       requested.some((period) => statesCollectedOf(view, codeNeeds.needs, period) !== ALL_STATES),
@@ -211,7 +215,7 @@ export const fillersOf = (
 export const readablePeriods = ({ needs, states, requested }: MetricNeeds, view: ReleaseView): number[] =>
   requested.filter((period) => includesAny(statesCollectedOf(view, tablesAmong(needs), period), states))
 
-export interface Missing<Code extends string = MetricCode> {
+export interface Missing<Code extends string = string> {
   readonly need: Need
   /** Missing states, sorted by code. All requested states when no state was collected in the month. */
   readonly states: readonly string[]

@@ -1,6 +1,7 @@
 /** Lists which dimensions a query uses, and which have a single value in each group. Pure. */
 import type { DimensionCode } from '../../model/dimensions.ts'
-import type { AnalyticsQuery, QueryFilter } from './request.ts'
+import type { QueryFilter } from './filters.ts'
+import type { AnalyticsQuery } from './request.ts'
 
 export const dimensionsUsed = ({
   group_by,

@@ -76,6 +76,8 @@ export function estimateRows(plan: AggregatePlan, view: ReleaseView): number {
 
 /** Members of a dimension that the filters leave, plus one for facts without a code. */
 function membersOf(code: DimensionCode, plan: AggregatePlan, view: ReleaseView): number {
+  const grouping = plan.query.groupings.find((candidate) => candidate.code === code)
+  if (grouping !== undefined) return grouping.groups.length + 1
   if (isTime(code)) return code === finestTime(plan.query.group_by) ? plan.codes.length : 1
   const filteredCounts = plan.query.filters
     .filter(({ dimension, operator }) => dimension === code && (operator === 'EQ' || operator === 'IN'))

@@ -9,7 +9,8 @@ import { type Need, type Table, tablesAmong } from '../../model/required-tables.
 import { monthsOf, newestFor, statesCollected, statesCollectedOf, TABLES } from '../../release/coverage.ts'
 import { addMonths, type MonthRange, publishedMonths } from '../../release/published-months.ts'
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
-import type { AnalyticsQuery, FilterValue, QueryFilter } from './request.ts'
+import type { FilterValue, QueryFilter } from './filters.ts'
+import type { AnalyticsQuery } from './request.ts'
 
 export interface RequestedPeriods {
   /** YYYYMM, ascending; null when each metric uses its own newest (or oldest) month. */

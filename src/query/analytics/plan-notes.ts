@@ -1,16 +1,18 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
 import { RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
-import { isOfResidents } from '../../model/metrics.ts'
+import { isOfResidents, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
 import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../../release/coverage.ts'
 import { isOfYears, publishedMonths } from '../../release/published-months.ts'
 import { collectedPeriods, formatPeriod, type ReleaseView } from '../../release/view.ts'
-import type { MetricNeeds } from './coverage.ts'
+import type { MetricNeeds, QueryMetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
+import type { QueryFilter } from './filters.ts'
 import { allPeriods, rangeOf } from './periods.ts'
-import type { AnalyticsQuery, QueryFilter } from './request.ts'
+import type { AggregatePlan } from './plan.ts'
+import type { AnalyticsQuery } from './request.ts'
 
 /** Population by age comes from a separate source and must not be mixed with the other populations. */
 export const noteOfAges = (year: number | null): Note =>
@@ -45,7 +47,7 @@ export function rangeNotes(
 }
 
 /** Notes the months that are missing from a period, and how many months a rate covers when they are not a year. */
-export function cellNotes(query: AnalyticsQuery, metrics: readonly MetricNeeds[]): Note[] {
+export function cellNotes(query: AnalyticsQuery, metrics: readonly QueryMetricNeeds[]): Note[] {
   const finest = finestTime(query.group_by)
   const nameOf = (code: number, months: readonly number[]): string =>
     finest === null
@@ -53,17 +55,17 @@ export function cellNotes(query: AnalyticsQuery, metrics: readonly MetricNeeds[]
       : String(showPeriod(finest, code))
   const incomplete = new Map<string, { metrics: string[]; groups: string[]; months: number[] }>()
   const lengths = new Map<number, string[]>()
-  for (const { code: metric, needs, cells = [] } of metrics) {
+  for (const { code: name, metric, needs, cells = [] } of metrics) {
     const gaps = cells.filter(({ missing }) => missing.length > 0)
     const groups = gaps.map(({ code, needed, missing }) => nameOf(code, [...needed, ...missing]))
     const months = allPeriods(gaps.map(({ missing }) => missing))
     const key = `${groups.join()} ${months.join()}`
     const entry = incomplete.get(key) ?? { metrics: [], groups, months }
-    if (gaps.length > 0) incomplete.set(key, { ...entry, metrics: [...entry.metrics, metric] })
+    if (gaps.length > 0) incomplete.set(key, { ...entry, metrics: [...entry.metrics, name] })
     if (!isOfResidents(metric) || isOfYears(tablesAmong(needs))) continue
     for (const { needed } of cells)
       if (needed.length !== lengthOf('reference_year'))
-        lengths.set(needed.length, [...new Set([...(lengths.get(needed.length) ?? []), metric])])
+        lengths.set(needed.length, [...new Set([...(lengths.get(needed.length) ?? []), name])])
   }
   const status = query.incomplete === 'allow' ? 'partial' : 'incomplete'
   return [
@@ -197,5 +199,29 @@ export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView
         ? []
         : [{ code: 'transfers_missing_municipalities', period: formatPeriod(period), municipalities }]
     }),
+  ]
+}
+
+export const noteMissingShares = ({ query, metrics }: AggregatePlan): Note[] =>
+  query.share_of === null
+    ? []
+    : metrics.flatMap((metric) => (metric.isAdditive ? [] : [{ code: 'no_share', metric: metric.code }]))
+
+/** Notes metrics without limits, and limits of admissions, which are not independent events. */
+export function noteLimits({ query, metrics }: AggregatePlan): Note[] {
+  if (query.limits === null) return []
+  const without = metrics.filter(({ limits }) => limits.method === 'none').map(({ code }) => code)
+  const repeated = metrics
+    .filter(
+      ({ limits, catalog }) =>
+        limits.method !== 'none' &&
+        catalog.some((code) =>
+          ['admissions', 'icsap_admissions'].includes(measuresOf(code).numerator.field ?? ''),
+        ),
+    )
+    .map(({ code }) => code)
+  return [
+    ...(without.length === 0 ? [] : [{ code: 'no_limits', metrics: without } as const]),
+    ...(repeated.length === 0 ? [] : [{ code: 'repeated_events', metrics: repeated } as const]),
   ]
 }

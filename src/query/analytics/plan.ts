@@ -13,6 +13,7 @@ import {
   PLACE_DIMENSIONS,
   SPINE_DIMENSIONS,
 } from '../../model/dimensions.ts'
+import { limitsOf } from '../../model/limits.ts'
 import {
   decimalsOfMetric,
   factDatasetsOf,
@@ -46,15 +47,22 @@ import {
   findKnownGroupsByCode,
   findMissing,
   isWithinStates,
-  type KnownGroups,
-  type KnownGroupsByCode,
-  type MetricNeeds,
   type Missing,
+  type QueryMetricNeeds,
   readablePeriods,
   scopeOf,
 } from './coverage.ts'
 import { collectDatasets } from './datasets/collect.ts'
+import {
+  isKnownEverywhere,
+  type MeasurePosition,
+  type MetricPlan,
+  planRatio,
+} from './datasets/metric-plan.ts'
+import type { QueryFilter } from './filters.ts'
 import type { ComparatorPlan } from './options/comparators.ts'
+import { catalogMetrics, isAdditive, queryOfMetric } from './options/defined-metrics.ts'
+import type { Grouping } from './options/groupings.ts'
 import { atPrices, checkPrices, isMoney, KEPT_DECIMALS, withPriceNeeds } from './options/prices.ts'
 import {
   type CellParts,
@@ -79,7 +87,7 @@ import {
 } from './plan-notes.ts'
 import { sidesOf } from './population-basis.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
-import type { AnalyticsQuery, QueryFilter } from './request.ts'
+import type { AnalyticsQuery } from './request.ts'
 import { type PopulationYears, populationYears } from './resident-relations.ts'
 import { checkTerritory, territoryNotes } from './territory.ts'
 
@@ -90,6 +98,8 @@ export interface DatasetPlan {
   readonly dataset: FactDataset
   readonly measures: readonly Measure[]
   readonly keys: readonly DimensionCode[]
+  /** Groupings among the keys. */
+  readonly groupings: readonly Grouping[]
   readonly filters: readonly QueryFilter[]
   /** YYYYMM, ascending. Empty when no requested month was collected, so values are null instead of 0. Populations have none. */
   readonly periods: readonly number[]
@@ -120,37 +130,6 @@ export interface DatasetPlan {
   readonly hasStateColumn: boolean
 }
 
-/** Indexes of a dataset in the plan and of a measure in that dataset. */
-export interface MeasurePosition {
-  readonly plan: number
-  readonly measure: number
-}
-
-export interface MetricPlan {
-  readonly code: MetricCode
-  readonly numerator: MeasurePosition
-  readonly less: MeasurePosition | null
-  readonly denominator: MeasurePosition | null
-  /** Denominators by month, when they depend on the month's year. `denominator` is then that of the newest month. */
-  readonly denominators:
-    | readonly { readonly period: number; readonly position: MeasurePosition | null }[]
-    | null
-  /** Events and variance that the limits of a standardized rate need; null without limits and for other metrics. */
-  readonly spread: { readonly events: MeasurePosition; readonly variance: MeasurePosition } | null
-  readonly scale: number
-  /** Further divisor of the numerator: 100 when cents are shown in reais. */
-  readonly unit: number
-  /** Further divisor of values in constant prices, whose numerators keep decimals of a cent; else 1. */
-  readonly priceUnit: number
-  readonly decimals: number
-  /** Groups with complete data. The metric is null in the others. */
-  readonly knownGroups: KnownGroups
-  /** Further limits on groups with a code of a dimension that some files lack. */
-  readonly knownGroupsByCode: readonly KnownGroupsByCode[]
-}
-export const isKnownEverywhere = ({ knownGroups, knownGroupsByCode }: MetricPlan): boolean =>
-  knownGroups === 'all' && knownGroupsByCode.length === 0
-
 const needsStateOfGroup = (metric: MetricPlan): boolean =>
   metric.knownGroups !== 'none' && !isKnownEverywhere(metric)
 
@@ -173,11 +152,11 @@ export interface AggregatePlan {
   readonly scope: ReadonlySet<string>
   /** Like `scope`, but only the release's state when it has one and the filters leave all. */
   readonly states: ReadonlySet<string>
-  readonly requested: ReadonlyMap<MetricCode, readonly number[]>
+  readonly requested: ReadonlyMap<string, readonly number[]>
   /** Periods of several months by metric; null when every group is one month, or all months form one group. */
-  readonly cells: ReadonlyMap<MetricCode, readonly PeriodCell[]> | null
+  readonly cells: ReadonlyMap<string, readonly PeriodCell[]> | null
   /** Needs and states from which the cells of a metric are resolved. */
-  readonly cellParts: (code: MetricCode) => CellParts
+  readonly cellParts: (code: string) => CellParts
   /** Months of the groups, or the months the query is about. */
   readonly spinePeriods: readonly number[]
   /** Codes of the finest grouped period; the months themselves when months are grouped or nothing is. */
@@ -211,13 +190,13 @@ export function planAggregate(
   checkTerritory(query, view)
   checkPrices(query, view)
   const placeFilters = query.filters.filter(({ dimension }) => isPlace(dimension))
-  const needsByMetric = query.metrics.map((code) =>
-    withPriceNeeds(code, needsOf(code, query.filters, query.group_by), query),
+  const queries = query.metrics.map((metric) => queryOfMetric(query, metric))
+  const needsByMetric = query.metrics.map(({ metric }, index) =>
+    withPriceNeeds(metric, needsOf(metric, queries[index]?.filters, query.group_by), query),
   )
   const tables = tablesOfNeeds(needsByMetric.flat())
-  const covered = coveredGroups(query)
   const scope = scopeOf(coveredFilters(query), context.facilityStates ?? null, view, tables)
-  const isOfFacts = query.metrics.some((code) => factDatasetsOf(code).some((name) => !isPopulation(name)))
+  const isOfFacts = catalogMetrics(query).some(hasMonths)
   const isGrouped = finestTime(query.group_by) !== null
   const isByCell = usesPeriods(query)
   const contextMonths = context.months
@@ -226,10 +205,7 @@ export function planAggregate(
       ? resolvePeriods(query, scope.states, view, {
           tables,
           hasStocks:
-            !isByCell &&
-            query.metrics.some(
-              (code) => !isFlowMetric(code) && factDatasetsOf(code).some((name) => !isPopulation(name)),
-            ),
+            !isByCell && catalogMetrics(query).some((code) => !isFlowMetric(code) && hasMonths(code)),
         })
       : {
           requested: null,
@@ -239,31 +215,38 @@ export function planAggregate(
         }
   const codes = contextMonths?.codes ?? codesOfMonths(query, requestedPeriods.requested ?? [])
   const months = isByCell ? monthsByCode(query, codes, requestedPeriods.requested ?? []) : null
-  const metricNeeds = query.metrics.map((code, index): MetricNeeds => {
+  const metricNeeds = query.metrics.map(({ code, metric, filters }, index): QueryMetricNeeds => {
     const needs = needsByMetric[index] ?? []
+    const metricQuery = queries[index] ?? query
+    const covered = coveredGroups(metricQuery)
+    // A metric that filters places needs their states alone. By place, each group needs its own state, filtered or not.
+    const metricScope = filters.some(({ dimension }) => isPlace(dimension))
+      ? scopeOf(coveredFilters(metricQuery), null, view, tables)
+      : scope
     const states = covered.some(isPlace)
       ? scope.places
-      : isWithinStates(covered) || isOfResidents(code)
-        ? scope.territory
-        : scope.states
-    if (needs.length === 0) return { code, needs, states, requested: [] }
+      : isWithinStates(covered) || isOfResidents(metric)
+        ? metricScope.territory
+        : metricScope.states
+    const found = { code, metric, query: metricQuery, needs, states }
+    if (needs.length === 0) return { ...found, requested: [] }
     if (months !== null) {
-      const parts = cellPartsOf(code, needs, states, isWithinStates(covered))
+      const parts = cellPartsOf(found)
       const cells = contextMonths?.cells?.get(code) ?? cellsOfMetric(query, months, parts, view)
-      return { code, needs, states, cells, requested: allPeriods(cells.map(({ needed }) => needed)) }
+      return { ...found, cells, requested: allPeriods(cells.map(({ needed }) => needed)) }
     }
     const requested =
       contextMonths?.requested.get(code) ??
-      periodsOfMetric(requestedPeriods, needs, scope.states, view, isFlowMetric(code))
-    return { code, needs, states, requested }
+      periodsOfMetric(requestedPeriods, needs, metricScope.states, view, isFlowMetric(metric))
+    return { ...found, requested }
   })
-  const collector = collectDatasets(query, placeFilters, view)
-  const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, covered, view))
-  const knownGroupsByCode = metricNeeds.map((metric) => findKnownGroupsByCode(metric, query, view))
+  const collector = collectDatasets(query, view)
+  const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, coveredGroups(needs.query), view))
+  const knownGroupsByCode = metricNeeds.map((metric) => findKnownGroupsByCode(metric, view))
   const basisNotes: Note[] = []
-  const metrics = metricNeeds.map((needs, index): MetricPlan => {
-    const metric = metricOf(needs.code)
-    const sides = sidesOf(needs, query, populationYears(view), context)
+  const measured = metricNeeds.map((needs, index): MetricPlan => {
+    const metric = metricOf(needs.metric)
+    const sides = sidesOf(needs, populationYears(view), context)
     const { numerator, less, denominator, denominators } = sides
     basisNotes.push(...sides.notes)
     const { cells = null } = needs
@@ -271,10 +254,16 @@ export function planAggregate(
       cells === null
         ? readablePeriods(needs, view)
         : readableMonths(allPeriods(cells.map(({ read }) => read)), needs.needs, needs.states, view)
-    const add = (measure: Measure): MeasurePosition => collector.add(measure, periods, cells)
+    const add = (measure: Measure): MeasurePosition =>
+      collector.add(measure, periods, cells, needs.query.filters)
     return {
       code: needs.code,
-      numerator: add(atPrices(numerator, needs.code, periods, query.prices, context.priceIndex)),
+      catalog: [needs.metric],
+      sides: null,
+      label: query.metrics[index]?.label ?? null,
+      limits: limitsOf(needs.metric),
+      isAdditive: isAdditive(needs.metric),
+      numerator: add(atPrices(numerator, needs.metric, periods, query.prices, context.priceIndex)),
       less: less === null ? null : add(less),
       denominator: denominator === null ? null : add(denominator),
       denominators:
@@ -290,18 +279,19 @@ export function planAggregate(
               variance: add({ ...numerator, statistic: 'variance' }),
             },
       scale: metric.kind === 'ratio' ? metric.scale : 1,
-      unit: unitOf(needs.code),
-      priceUnit: query.prices !== null && isMoney(needs.code) ? 10 ** KEPT_DECIMALS : 1,
-      decimals: decimalsOfMetric(needs.code),
+      unit: unitOf(needs.metric),
+      priceUnit: query.prices !== null && isMoney(needs.metric) ? 10 ** KEPT_DECIMALS : 1,
+      decimals: decimalsOfMetric(needs.metric),
       knownGroups: knownGroups[index] ?? 'all',
       knownGroupsByCode: knownGroupsByCode[index] ?? [],
     }
   })
+  const metrics = [...measured, ...query.ratios.map((ratio) => planRatio(ratio, measured))]
   // Groups by facility have no place in their key, so datasets add the group's state when the release has gaps or lacks a requested month.
   const hasStateColumn =
     query.group_by.includes('facility') &&
     !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
-    (hasGaps(view, tables) || metrics.some((metric) => needsStateOfGroup(metric)))
+    (hasGaps(view, tables) || measured.some((metric) => needsStateOfGroup(metric)))
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
@@ -311,7 +301,9 @@ export function planAggregate(
     needs: [
       ...new Set([
         ...needs.needs,
-        ...needsOfCodes(needs.code, query.filters, query.group_by).flatMap(({ needs }) => needs),
+        ...needsOfCodes(needs.metric, needs.query.filters, query.group_by).flatMap(
+          (codeNeeds) => codeNeeds.needs,
+        ),
       ]),
     ],
     requested: isGrouped && !isByCell ? allPeriods([needs.requested, listedMonths]) : needs.requested,
@@ -340,11 +332,12 @@ export function planAggregate(
     states: scope.states,
     requested: new Map(metricNeeds.map((needs) => [needs.code, needs.requested])),
     cells: isByCell
-      ? new Map(metricNeeds.map(({ code, cells = [] }): [MetricCode, readonly PeriodCell[]] => [code, cells]))
+      ? new Map(metricNeeds.map(({ code, cells = [] }): [string, readonly PeriodCell[]] => [code, cells]))
       : null,
     cellParts: (code) => {
       const found = metricNeeds.find((needs) => needs.code === code)
-      return cellPartsOf(code, found?.needs ?? [], found?.states ?? new Set(), isWithinStates(covered))
+      if (found === undefined) throw new TypeError(`the plan lacks ${code}`)
+      return cellPartsOf(found)
     },
     spinePeriods,
     codes: isByCell ? codes : (contextMonths?.codes ?? spinePeriods),
@@ -377,12 +370,19 @@ export function planAggregate(
   }
 }
 
-const cellPartsOf = (
-  code: MetricCode,
-  needs: CellParts['needs'],
-  states: CellParts['states'],
-  isByPlace: boolean,
-): CellParts => ({ needs, states, isFlow: isFlowMetric(code), isByPlace })
+const hasMonths = (code: MetricCode): boolean => factDatasetsOf(code).some((name) => !isPopulation(name))
+
+const cellPartsOf = ({
+  metric,
+  query,
+  needs,
+  states,
+}: Pick<QueryMetricNeeds, 'metric' | 'query' | 'needs' | 'states'>): CellParts => ({
+  needs,
+  states,
+  isFlow: isFlowMetric(metric),
+  isByPlace: isWithinStates(coveredGroups(query)),
+})
 
 /** @returns the newest collected month of any table, for queries whose metrics have no month */
 function findNewestMonth(

@@ -5,14 +5,13 @@
  * nearest earlier one. Distant years get a note.
  */
 import { AGE_GROUPS } from '../../model/demography/code-lists.ts'
-import { isPerCapita, type Measure, type MetricCode, measuresOf, type Sides } from '../../model/metrics.ts'
+import { isPerCapita, type Measure, measuresOf, type Sides } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime } from '../../model/periods.ts'
 import { formatPeriod } from '../../release/view.ts'
-import type { MetricNeeds } from './coverage.ts'
+import type { QueryMetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { PlanContext } from './query-plan.ts'
-import type { AnalyticsQuery } from './request.ts'
 import type { PopulationYears } from './resident-relations.ts'
 
 /** Number of years between a month and its denominator above which a note names both. */
@@ -28,13 +27,12 @@ export interface MetricSides {
 }
 
 export function sidesOf(
-  { code, requested: months, cells }: MetricNeeds,
-  query: AnalyticsQuery,
+  { code, metric, query, requested: months, cells }: QueryMetricNeeds,
   years: PopulationYears,
   { estimateYears = [] }: PlanContext,
 ): MetricSides {
-  const sides = measuresOf(code, dimensionsUsed(query))
-  if (!isPerCapita(code))
+  const sides = measuresOf(metric, dimensionsUsed(query))
+  if (!isPerCapita(metric))
     return { ...sides, denominators: null, notes: noteStandard(code, sides, months, years) }
   const basis = query.population_basis
   if (basis !== 'estimate_of_period') {
@@ -94,7 +92,7 @@ const yearFor = (period: number, years: readonly number[]): number | null =>
 
 type MonthYears = readonly { readonly period: number; readonly year: number | null }[]
 
-function noteEarlierEstimates(metric: MetricCode, months: MonthYears): Note[] {
+function noteEarlierEstimates(metric: string, months: MonthYears): Note[] {
   const years = new Map(months.map(({ period, year }) => [Math.floor(period / 100), year]))
   return [...years].flatMap(([monthYear, year]): Note[] => {
     if (year === monthYear) return []
@@ -106,7 +104,7 @@ function noteEarlierEstimates(metric: MetricCode, months: MonthYears): Note[] {
 
 /** Notes the standard population of a standardized rate, and the distance to its residents' year. */
 function noteStandard(
-  code: MetricCode,
+  code: string,
   { denominator }: Sides,
   months: readonly number[],
   years: PopulationYears,
@@ -124,7 +122,7 @@ function noteStandard(
   ]
 }
 
-function noteDistantYears(metric: MetricCode, months: MonthYears, basis: 'census' | 'estimate'): Note[] {
+function noteDistantYears(metric: string, months: MonthYears, basis: 'census' | 'estimate'): Note[] {
   const distantMonths = months.filter(
     ({ period, year }) => year !== null && Math.abs(Math.floor(period / 100) - year) > FAR_YEARS,
   )

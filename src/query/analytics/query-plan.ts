@@ -6,14 +6,7 @@
 import { both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { type DimensionCode, hasUnknowns, isPopulation } from '../../model/dimensions.ts'
-import { limitsOf } from '../../model/limits.ts'
-import {
-  factDatasetsOf,
-  isFlowMetric,
-  type Measure,
-  type MetricCode,
-  measuresOf,
-} from '../../model/metrics.ts'
+import { isFlowMetric, type Measure } from '../../model/metrics.ts'
 import { notesBeyond, uniqueNotes } from '../../model/note-sentences.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime } from '../../model/periods.ts'
@@ -23,13 +16,16 @@ import { ALL_STATES, onlyState, tablesOfNeeds } from '../../release/coverage.ts'
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { refuse } from '../refusals.ts'
 import { describeMissing, type Missing } from './coverage.ts'
+import { isTimeless } from './datasets/metric-plan.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { noteComparator, planComparator } from './options/comparators.ts'
+import { catalogMetrics } from './options/defined-metrics.ts'
+import { nameOfGroup } from './options/groupings.ts'
 import { notePrices, type PriceIndex } from './options/prices.ts'
-import { isAdditive } from './options/value-kinds.ts'
 import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
+import { noteLimits, noteMissingShares } from './plan-notes.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface BasePlan {
@@ -43,11 +39,11 @@ export interface PlanContext {
   readonly name?: string
   /** Months that were already resolved: by metric, and those that are groups. */
   readonly months?: {
-    readonly requested: ReadonlyMap<MetricCode, readonly number[]>
+    readonly requested: ReadonlyMap<string, readonly number[]>
     readonly spine: readonly number[]
     readonly codes: readonly number[]
     /** Periods of several months; absent when each group is one month, or all months form one group. */
-    readonly cells?: ReadonlyMap<MetricCode, readonly PeriodCell[]>
+    readonly cells?: ReadonlyMap<string, readonly PeriodCell[]>
   }
   /** States of the facilities in the filters; null when no filter names facilities. */
   readonly facilityStates?: ReadonlySet<string> | null
@@ -74,7 +70,12 @@ export function planQuery(
     label: string,
   ): AggregatePlan => {
     const levelQuery = regroupQuery(query, group_by, limit)
-    const months = monthsOfLevel(group_by, rows, query, `${label}[${group_by.join(', ')}]`)
+    const months = monthsOfLevel(
+      group_by,
+      rows,
+      query,
+      `${label}[${group_by.map((code) => nameOfGroup(code, query)).join(', ')}]`,
+    )
     const plan = planAggregate(levelQuery, view, capabilities, { name, ...months, ...context })
     return addBase(
       { ...plan, datasets: plan.datasets.map((dataset) => sumFromRows(dataset, rows)) },
@@ -95,9 +96,9 @@ export function planQuery(
   const notes = [
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
-    ...noteMissingShares(query),
-    ...noteLimits(query),
-    ...notePrices(query),
+    ...noteMissingShares(rows),
+    ...noteLimits(rows),
+    ...notePrices(rows),
     ...(comparator === null || query.compare_to === null ? [] : noteComparator(comparator, query.compare_to)),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
@@ -158,7 +159,7 @@ function monthsOfLevel(
   // Flows are summed over the months of the rows. Months listed in a filter are included even when they have no row.
   const filters = query.filters.filter(({ dimension }) => isTime(dimension))
   const listed = listedPeriods(filters)
-  if (query.metrics.every(isFlowMetric))
+  if (catalogMetrics(query).every(isFlowMetric))
     return listed === null && filters.every(({ dimension }) => dimension === 'reference_period')
       ? { months: { ...monthsOf(rows).months, codes: [] } }
       : {}
@@ -173,6 +174,7 @@ function sumFromRows(level: DatasetPlan, rows: AggregatePlan): DatasetPlan {
     (candidate) =>
       candidate.dataset === level.dataset &&
       candidate.periods.join() === level.periods.join() &&
+      JSON.stringify(candidate.filters) === JSON.stringify(level.filters) &&
       canSum(level, candidate),
   )
   return source !== undefined && !level.hasStateColumn
@@ -264,7 +266,7 @@ function addBase(
       : describeMissing(base.missing).map((note): Note => ({ ...note, of_base: true }))
   // Gaps of the base are reported by month. Notes that the rows already have are not repeated.
   const others = notesBeyond(base.notes, [...plan.notes, ...describeMissing(base.missing)])
-  const metricsWithoutMonths = query.metrics.filter((code) => factDatasetsOf(code).some(isPopulation))
+  const metricsWithoutMonths = plan.metrics.filter(isTimeless).map(({ code }) => code)
   const hasState = [...plan.datasets, ...base.datasets].some(({ hasStateColumn }) => hasStateColumn)
   const withState = (datasets: readonly DatasetPlan[]): DatasetPlan[] =>
     datasets.map((dataset) => ({ ...dataset, hasStateColumn: hasState }))
@@ -316,7 +318,7 @@ function planShareBase(
   level: (group_by: readonly DimensionCode[], name: string, limit: number, label: string) => AggregatePlan,
 ): AggregatePlan {
   const finest = finestTime(rows.query.group_by)
-  const hasStocks = !rows.query.metrics.every(isFlowMetric)
+  const hasStocks = !catalogMetrics(rows.query).every(isFlowMetric)
   if (hasStocks && finest !== null && !group_by.includes(finest) && rows.spinePeriods.length > 1)
     throw refuse(
       'semi_additive',
@@ -329,26 +331,6 @@ function planShareBase(
     )
   const existing = totals.find((total) => total.query.group_by.join() === group_by.join())
   return existing ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
-}
-
-const noteMissingShares = ({ share_of, metrics }: AnalyticsQuery): Note[] =>
-  share_of === null
-    ? []
-    : metrics.filter((code) => !isAdditive(code)).map((metric) => ({ code: 'no_share', metric }))
-
-/** Notes metrics without limits, and limits of admissions, which are not independent events. */
-function noteLimits({ limits, metrics }: AnalyticsQuery): Note[] {
-  if (limits === null) return []
-  const without = metrics.filter((code) => limitsOf(code).method === 'none')
-  const repeated = metrics.filter(
-    (code) =>
-      !without.includes(code) &&
-      ['admissions', 'icsap_admissions'].includes(measuresOf(code).numerator.field ?? ''),
-  )
-  return [
-    ...(without.length === 0 ? [] : [{ code: 'no_limits', metrics: without } as const]),
-    ...(repeated.length === 0 ? [] : [{ code: 'repeated_events', metrics: repeated } as const]),
-  ]
 }
 
 /** Gives each column the same decimals at all levels. An average of integers has two. */
@@ -371,7 +353,11 @@ function alignDecimals(plan: AggregatePlan): AggregatePlan {
 
 /** @returns the label of a total in a table; '' for the rows themselves */
 export const totalLabel = (plan: AggregatePlan, rows: AggregatePlan): string =>
-  plan === rows ? '' : plan.query.group_by.length === 0 ? 'Total' : `Total: ${plan.query.group_by.join(', ')}`
+  plan === rows ? '' : plan.query.group_by.length === 0 ? 'Total' : `Total: ${namesOfGroups(plan).join(', ')}`
+
+/** @returns grouped dimensions and groupings, as answers name them */
+export const namesOfGroups = ({ query }: AggregatePlan): string[] =>
+  query.group_by.map((code) => nameOfGroup(code, query))
 
 export function mapPlans(plan: AggregatePlan, change: (plan: AggregatePlan) => AggregatePlan): AggregatePlan {
   const changed = change(plan)

@@ -2,12 +2,13 @@
 import { AppError, both } from '../../errors.ts'
 import { areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
-import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
+import { baseDimension, DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
 import { type Measure, type MetricCode, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { codedDimensionsOf } from '../../model/required-tables.ts'
 import { FACT_TABLES, isStored } from '../../release/coverage.ts'
 import { componentManifests, type ReleaseView } from '../../release/view.ts'
+import { allFilters } from './options/defined-metrics.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 const NOT_LOADED = both('não está carregada nesta versão de dados', 'is not loaded in this release')
@@ -111,10 +112,13 @@ function notLoaded(
 /** @throws AppError 'dimension_not_loaded' for a group or filter that the release lacks */
 export function checkTerritory(query: AnalyticsQuery, view: ReleaseView): void {
   for (const [index, code] of query.group_by.entries())
-    requireDimension(code, view, { pointer: `/group_by/${index}` })
+    requireDimension(baseDimension(code), view, { pointer: `/group_by/${index}` })
   for (const { dimension } of query.filters) requireDimension(dimension, view, { pointer: '/filters' })
-  for (const [index, code] of query.metrics.entries())
-    if (comparesHealthRegions(code)) requireDimension('health_region', view, { pointer: `/metrics/${index}` })
+  for (const [index, { metric, filters }] of query.metrics.entries()) {
+    const position = { pointer: `/metrics/${index}` }
+    if (comparesHealthRegions(metric)) requireDimension('health_region', view, position)
+    for (const { dimension } of filters) requireDimension(dimension, view, position)
+  }
 }
 
 const comparesHealthRegions = (code: MetricCode): boolean =>
@@ -125,7 +129,7 @@ const comparesHealthRegions = (code: MetricCode): boolean =>
   )
 
 export function territoryNotes(query: AnalyticsQuery, view: ReleaseView): Note[] {
-  const used = [...query.group_by, ...query.filters.map(({ dimension }) => dimension)]
+  const used = [...query.group_by.map(baseDimension), ...allFilters(query).map(({ dimension }) => dimension)]
   const dimensions = [...DERIVED_DIMENSIONS].filter(
     (code) => (dimensionOf(code).derivedFrom ?? 'state') !== 'state' && used.includes(code),
   )

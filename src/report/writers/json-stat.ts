@@ -11,6 +11,7 @@ import type { Row } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { type DimensionCode, dimensionOf, isPlace } from '../../model/dimensions.ts'
 import { isTime } from '../../model/periods.ts'
+import { nameOfGroup } from '../../query/analytics/options/groupings.ts'
 import type { AggregatePlan } from '../../query/analytics/plan.ts'
 import { canonicalJson } from '../../release/digest.ts'
 import { messagesOf, type ReportManifest } from '../manifest.ts'
@@ -37,6 +38,8 @@ interface Category {
 
 interface CubeDimension {
   readonly code: DimensionCode
+  /** Name in requests and answers. */
+  readonly name: string
   /** Indexes in a row's cells: code, name, and further attributes of a member. */
   readonly indexes: { readonly code: number; readonly name: number; readonly attributes: readonly number[] }
   readonly categories: Category[]
@@ -68,12 +71,15 @@ export class Cube {
     this.#language = language
     this.#values = columns.flatMap(({ type }, index) => (type === 'text' ? [] : [index]))
     this.#dimensions = plan.query.group_by.map((code) => {
-      const [codeIndex = -1, name = codeIndex, ...attributes] = dimensionColumns(code, language).map(
-        (column) => columns.findIndex((other) => other.name === column.name),
-      )
+      const [codeIndex = -1, nameIndex = codeIndex, ...attributes] = dimensionColumns(
+        code,
+        language,
+        plan.query,
+      ).map((column) => columns.findIndex((other) => other.name === column.name))
       return {
         code,
-        indexes: { code: codeIndex, name, attributes },
+        name: nameOfGroup(code, plan.query),
+        indexes: { code: codeIndex, name: nameIndex, attributes },
         categories: [],
         positions: new Map(),
       }
@@ -126,14 +132,14 @@ export class Cube {
           'The cube would have more cells than JSON-stat numbers; ask for another format or fewer dimensions.',
         ),
       })
-    const ids = [...dimensions.map(({ code }) => code), METRIC]
+    const ids = [...dimensions.map(({ name }) => name), METRIC]
     const roleOf = (matches: (code: DimensionCode) => boolean): string[] =>
-      dimensions.flatMap(({ code }) => (matches(code) ? [code] : []))
+      dimensions.flatMap(({ code, name }) => (matches(code) ? [name] : []))
     const [time, geo] = [roleOf(isTime), roleOf(isPlace)]
     const role = { ...(time[0] && { time }), ...(geo[0] && { geo }), [METRIC]: [METRIC] }
     yield `{"version":"2.0","class":"dataset","label":${JSON.stringify(label)},"id":${JSON.stringify(ids)},"size":${JSON.stringify(size)},"role":${JSON.stringify(role)},"dimension":{`
     for (const dimension of dimensions)
-      yield `${JSON.stringify(dimension.code)}:${JSON.stringify(this.#describe(dimension))},`
+      yield `${JSON.stringify(dimension.name)}:${JSON.stringify(this.#describe(dimension))},`
     yield `"${METRIC}":${JSON.stringify(this.#describeMetrics())}},"value":`
     const order = this.#order()
     yield* order.length * width === cells ? this.#dense(order) : this.#sparse(order)
@@ -188,7 +194,7 @@ export class Cube {
     yield `${separator === '{' ? '{' : ''}}`
   }
 
-  #describe({ code, categories, indexes: at }: CubeDimension): unknown {
+  #describe({ code, name: dimensionName, categories, indexes: at }: CubeDimension): unknown {
     const { label, label_en } = dimensionOf(code)
     const extension = Object.fromEntries(
       at.attributes.map((index) => {
@@ -202,7 +208,7 @@ export class Cube {
       }),
     )
     return {
-      label: this.#language === 'en' ? label_en : label,
+      label: dimensionName !== code ? dimensionName : this.#language === 'en' ? label_en : label,
       category: {
         index: categories.map((codeIndex) => codeIndex.code),
         label: Object.fromEntries(

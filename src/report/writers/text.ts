@@ -2,6 +2,7 @@
 
 import { describeRow } from '../../analytics/described-rows.ts'
 import type { AggregatePlan } from '../../query/analytics/plan.ts'
+import { namesOfGroups } from '../../query/analytics/query-plan.ts'
 import { canonicalJson } from '../../release/digest.ts'
 import type { ReportManifest } from '../manifest.ts'
 import { type Column, type Language, planOfRow } from '../table.ts'
@@ -30,7 +31,8 @@ export function createJsonWriter(sink: FileSink, plan: AggregatePlan, language: 
   const openLevel = async (): Promise<void> => {
     level += 1
     isFirst = true
-    const groups = JSON.stringify(plan.totals[level - 1]?.query.group_by ?? [])
+    const total = plan.totals[level - 1]
+    const groups = JSON.stringify(total === undefined ? [] : namesOfGroups(total))
     const separator = level === 1 ? '\n],"totals":[' : '\n]},'
     await sink.write(`${separator}\n{"group_by":${groups},"data":[`)
   }

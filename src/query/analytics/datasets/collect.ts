@@ -13,16 +13,27 @@ import { isFlowMeasure, type Measure } from '../../../model/metrics.ts'
 import { finestTime, isTime } from '../../../model/periods.ts'
 import type { ReleaseView } from '../../../release/view.ts'
 import { fillersOf } from '../coverage.ts'
+import type { MeasurePosition } from '../datasets/metric-plan.ts'
+import type { QueryFilter } from '../filters.ts'
 import type { PeriodCell } from '../period-cells.ts'
-import type { DatasetPlan, MeasurePosition } from '../plan.ts'
-import type { AnalyticsQuery, QueryFilter } from '../request.ts'
+import type { DatasetPlan } from '../plan.ts'
+import type { AnalyticsQuery } from '../request.ts'
 import { populationYears } from '../resident-relations.ts'
 
 const sameMeasure = (left: Measure, right: Measure): boolean => JSON.stringify(left) === JSON.stringify(right)
 
 export interface Collector {
-  /** @param periods months to read for the metric @param cells periods of several months; null when a group has one month */
-  add(measure: Measure, periods: readonly number[], cells: readonly PeriodCell[] | null): MeasurePosition
+  /**
+   * @param periods months to read for the metric
+   * @param cells periods of several months; null when a group has one month
+   * @param filters of the query and of the metric
+   */
+  add(
+    measure: Measure,
+    periods: readonly number[],
+    cells: readonly PeriodCell[] | null,
+    filters: readonly QueryFilter[],
+  ): MeasurePosition
   plans(): readonly Omit<DatasetPlan, 'hasStateColumn'>[]
 }
 
@@ -31,11 +42,7 @@ const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
   dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
 
 /** Collects the sub-queries. Measures of one dataset over the same months share one. */
-export function collectDatasets(
-  query: AnalyticsQuery,
-  placeFilters: readonly QueryFilter[],
-  view: ReleaseView,
-): Collector {
+export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Collector {
   const timeOf = (cells: readonly PeriodCell[] | null, periods: readonly number[]): DatasetPlan['time'] =>
     cells === null
       ? null
@@ -61,26 +68,33 @@ export function collectDatasets(
     return isFlow || !hasSeveral ? null : overPeriod
   }
   const overPeriod = query.over_period === 'avg' || query.over_period === 'max' ? query.over_period : null
+  const carriesDimension = (dataset: FactDataset, code: DimensionCode): boolean =>
+    dataset === 'population' ? isPlace(code) : carries(dataset, code)
+  /** A population is restricted by the filters on what it carries; facts are restricted by all. */
+  const filtersFor = (dataset: FactDataset, filters: readonly QueryFilter[]): QueryFilter[] =>
+    filters.filter(
+      ({ dimension }) =>
+        !isTime(dimension) && (!isPopulation(dataset) || carriesDimension(dataset, dimension)),
+    )
   const addPlan = (
     { dataset, standardizedBy }: Measure,
     periods: readonly number[],
     isFlow: boolean,
     cells: readonly PeriodCell[] | null,
+    filters: readonly QueryFilter[],
   ): number => {
-    const carriesDimension = (code: DimensionCode): boolean =>
-      dataset === 'population' ? isPlace(code) : carries(dataset, code)
+    const keys = query.group_by.filter((code) => carriesDimension(dataset, code))
     const number = plans.filter((other) => other.dataset === dataset).length + 1
     return (
       plans.push({
         name: number === 1 ? dataset : `${dataset}_${number}`,
         dataset,
         measures: [],
-        keys: query.group_by.filter(carriesDimension),
-        filters: (dataset === 'population' ? placeFilters : query.filters).filter(
-          ({ dimension }) => !isTime(dimension) && (!isPopulation(dataset) || carriesDimension(dimension)),
-        ),
+        keys,
+        groupings: query.groupings.filter(({ code }) => keys.includes(code)),
+        filters,
         periods,
-        fillers: fillersOf(dataset, query.group_by.filter(carriesDimension), periods, view),
+        fillers: fillersOf(dataset, keys, periods, view),
         time: timeOf(cells, periods),
         over: combinePeriods(periods, isFlow, cells),
         source: null,
@@ -90,21 +104,23 @@ export function collectDatasets(
     )
   }
   return {
-    add(measure, periods, metricCells) {
+    add(measure, periods, metricCells, metricFilters) {
       const { dataset } = measure
       const planPeriods = isPopulation(dataset) ? [] : periods
       const cells = isPopulation(dataset) ? null : metricCells
       const time = JSON.stringify(timeOf(cells, planPeriods))
       const isFlow = isFlowMeasure(measure)
+      const filters = filtersFor(dataset, metricFilters)
       const found = plans.findIndex(
         (other) =>
           other.dataset === dataset &&
           other.periods.join() === planPeriods.join() &&
           other.over === combinePeriods(planPeriods, isFlow, cells) &&
           JSON.stringify(other.time) === time &&
-          other.measures[0]?.standardizedBy === measure.standardizedBy,
+          other.measures[0]?.standardizedBy === measure.standardizedBy &&
+          JSON.stringify(other.filters) === JSON.stringify(filters),
       )
-      const plan = found < 0 ? addPlan(measure, planPeriods, isFlow, cells) : found
+      const plan = found < 0 ? addPlan(measure, planPeriods, isFlow, cells, filters) : found
       const measures = plans[plan]?.measures ?? []
       const position = measures.findIndex((other) => sameMeasure(other, measure))
       return { plan, measure: position < 0 ? measures.push(measure) - 1 : position }

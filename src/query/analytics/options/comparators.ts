@@ -7,7 +7,7 @@
 import { z } from 'zod'
 import { both } from '../../../errors.ts'
 import type { Capability } from '../../../model/capabilities.ts'
-import { type DimensionCode, isPlace } from '../../../model/dimensions.ts'
+import { type DimensionCode, groupedDimension, isPlace } from '../../../model/dimensions.ts'
 import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits.ts'
 import type { Note } from '../../../model/notes.ts'
 import type { ReleaseView } from '../../../release/view.ts'
@@ -16,6 +16,7 @@ import { refuse } from '../../refusals.ts'
 import { documentedAs } from '../../text-schemas.ts'
 import { type AggregatePlan, planAggregate } from '../plan.ts'
 import type { PlanContext } from '../query-plan.ts'
+import type { QueryMetric } from './defined-metrics.ts'
 
 export const COMPARATORS = ['country', 'region', 'state', 'health_macroregion', 'health_region'] as const
 export type Comparator = (typeof COMPARATORS)[number]
@@ -68,6 +69,7 @@ export const compareToField = z
 export function resolveComparator(
   data: z.infer<typeof compareToField>,
   groups: readonly DimensionCode[],
+  metrics: readonly QueryMetric[],
 ): ComparatorOption | null {
   if (data === null || data === undefined) return null
   const places = LARGER_PLACES.filter(([code]) => groups.includes(code))
@@ -82,6 +84,24 @@ export function resolveComparator(
         'needs a query grouped by places of one kind (of the facility or of residence), without facility',
       ),
       LARGER_PLACES.map(([code]) => code),
+    )
+  if (groups.some((code) => isPlace(code) && groupedDimension(code) !== null))
+    throw refuse(
+      'invalid_request',
+      '/compare_to',
+      both(
+        'não combina com agrupamentos de lugares: não há um lugar maior que contenha um grupo',
+        'does not go with groupings of places: no larger place contains a group',
+      ),
+    )
+  if (metrics.some(({ filters }) => filters.some(({ dimension }) => isPlace(dimension))))
+    throw refuse(
+      'invalid_request',
+      '/compare_to',
+      both(
+        'não combina com métricas que filtram lugares: o lugar maior é comparado inteiro',
+        'does not go with metrics that filter places: the larger place is compared as a whole',
+      ),
     )
   const allowed = COMPARATORS.filter((name) => name === 'country' || finest[1][name] !== undefined)
   if (!allowed.includes(data.with))

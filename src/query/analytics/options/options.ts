@@ -6,16 +6,18 @@ import { z } from 'zod'
 import { both } from '../../../errors.ts'
 import type { DimensionCode } from '../../../model/dimensions.ts'
 import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits.ts'
-import { isPerCapita, METRIC_CODES, type MetricCode } from '../../../model/metrics.ts'
+import { isPerCapita, METRIC_CODES } from '../../../model/metrics.ts'
 import { PERIOD_FORMS, readPeriod, showPeriod } from '../../../model/periods.ts'
 import { takes } from '../../field-texts.ts'
 import { refuse } from '../../refusals.ts'
-import { componentRef, documentedAs } from '../../text-schemas.ts'
+import { documentedAs } from '../../text-schemas.ts'
+import { groupText, type QueryFilter } from '../filters.ts'
 import { resolveWindow, unitOfChange, usesPeriods } from '../period-cells.ts'
-import type { QueryFilter } from '../request.ts'
 import { type ComparatorOption, compareToField, resolveComparator } from './comparators.ts'
+import { catalogMetrics, isAdditive, type QueryMetrics } from './defined-metrics.ts'
+import { type Grouping, groupingsField, nameOfGroup, normaliseGroupings } from './groupings.ts'
 import { type Prices, resolvePrices } from './prices.ts'
-import { isAdditive, valueCodes } from './value-kinds.ts'
+import { valueCodes } from './value-kinds.ts'
 
 const POPULATION_BASES = ['census', 'estimate', 'estimate_of_period'] as const
 export type PopulationBasis = (typeof POPULATION_BASES)[number]
@@ -27,6 +29,8 @@ export interface HavingFilter {
 }
 
 export interface QueryOptions {
+  /** Groupings that are grouped by, sorted by name. */
+  readonly groupings: readonly Grouping[]
   /** Levels at which every value is computed again: subsets of group_by, finest first. */
   readonly totals: readonly (readonly DimensionCode[])[]
   /** Comparison period: `previous`, a number of periods back (`-12`), `-1y` or a period (`2025-05`, `2025-Q1`, `2025`). */
@@ -61,7 +65,7 @@ const WINDOW_MIN = 2
 const WINDOW_MAX = 60
 
 const level = takes(
-  z.array(documentedAs(z.string().max(TEXT_MAX), componentRef('DimensionCode'))).max(6),
+  z.array(groupText).max(6),
   'uma lista de dimensões agrupadas da consulta',
   'a list of grouped dimensions of the query',
 )
@@ -76,6 +80,7 @@ const number = takes(
 )
 
 export const optionFields = {
+  groupings: groupingsField,
   totals: takes(
     z.union([z.boolean(), z.array(level).max(LEVELS_MAX)]),
     `true, ou uma lista de até ${LEVELS_MAX} listas de dimensões agrupadas`,
@@ -183,8 +188,8 @@ export interface OptionData {
   readonly prices?: string | number | null | undefined
 }
 
-interface QueryFields {
-  readonly metrics: readonly MetricCode[]
+interface QueryFields extends QueryMetrics {
+  readonly groupings: readonly Grouping[]
   readonly group_by: readonly DimensionCode[]
   readonly over_period: 'last' | 'first' | 'avg' | 'max' | null
   readonly filters: readonly QueryFilter[]
@@ -192,17 +197,18 @@ interface QueryFields {
 
 /** @throws AppError 'invalid_request' */
 export function resolveOptions(data: OptionData, fields: QueryFields): QueryOptions {
-  const { metrics, group_by } = fields
+  const { metrics, ratios, group_by, groupings } = fields
   const change =
     data.change === null || data.change === undefined ? null : { to: resolveMonth(data.change.to, fields) }
   const share_of = resolveShare(data.share_of ?? null, fields)
   const limits = data.limits ?? null
-  const compare_to = resolveComparator(data.compare_to, group_by)
-  const codes = valueCodes({ metrics, change, share_of, limits, compare_to })
+  const compare_to = resolveComparator(data.compare_to, group_by, metrics)
+  const codes = valueCodes({ metrics, ratios, change, share_of, limits, compare_to })
   const window = resolveWindow(data, fields)
   const incomplete = data.incomplete === 'allow' && usesPeriods({ ...fields, window }) ? 'allow' : null
   return {
-    totals: resolveTotals(data.totals ?? false, group_by),
+    groupings,
+    totals: resolveTotals(data.totals ?? false, fields),
     change,
     having: resolveHaving(data.having ?? [], codes),
     share_of,
@@ -212,24 +218,27 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     compare_to,
     // Options without effect are reset, so that equal queries stay equal.
     include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
-    population_basis: metrics.some(isPerCapita) ? (data.population_basis ?? 'census') : 'census',
+    population_basis: catalogMetrics(fields).some(isPerCapita)
+      ? (data.population_basis ?? 'census')
+      : 'census',
     incomplete,
     window,
-    prices: resolvePrices(data.prices, metrics),
+    prices: resolvePrices(data.prices, fields),
   }
 }
 
 /** Normalises levels: each once, dimensions in the order of group_by, finest level first and grand total last. */
 function resolveTotals(
   totals: boolean | readonly (readonly string[])[],
-  groups: readonly DimensionCode[],
+  fields: LevelFields,
 ): QueryOptions['totals'] {
+  const groups = fields.group_by
   const levels =
     totals === true
       ? groups.map((_, length) => groups.slice(0, length))
       : totals === false
         ? []
-        : totals.map((names, index) => resolveLevel(names, groups, `/totals/${index}`))
+        : totals.map((names, index) => resolveLevel(names, fields, `/totals/${index}`))
   const found = new Map(levels.map((level) => [level.join(), level]))
   const positionsOf = (level: readonly DimensionCode[]): string =>
     level.map((code) => groups.indexOf(code)).join()
@@ -238,13 +247,16 @@ function resolveTotals(
   )
 }
 
+type LevelFields = Pick<QueryFields, 'group_by' | 'groupings'>
+
 function resolveLevel(
   names: readonly string[],
-  groups: readonly DimensionCode[],
+  fields: LevelFields,
   pointer: string,
 ): readonly DimensionCode[] {
+  const groups = fields.group_by.map((code) => nameOfGroup(code, fields))
   names.forEach((name, index) => {
-    if (!groups.some((code) => code === name))
+    if (!groups.includes(name))
       throw refuse(
         'invalid_request',
         `${pointer}/${index}`,
@@ -252,16 +264,14 @@ function resolveLevel(
         groups,
       )
   })
-  return groups.filter((code) => names.includes(code))
+  return fields.group_by.filter((code) => names.includes(nameOfGroup(code, fields)))
 }
 
-function resolveShare(
-  names: readonly string[] | null,
-  { metrics, group_by, over_period }: QueryFields,
-): QueryOptions['share_of'] {
+function resolveShare(names: readonly string[] | null, fields: QueryFields): QueryOptions['share_of'] {
   if (names === null) return null
-  const level = resolveLevel(names, group_by, '/share_of')
-  if (!metrics.some(isAdditive))
+  const { over_period } = fields
+  const level = resolveLevel(names, fields, '/share_of')
+  if (!catalogMetrics(fields).some(isAdditive))
     throw refuse(
       'invalid_request',
       '/share_of',
@@ -332,9 +342,13 @@ function resolveHaving(
   return [...found].sort(([left], [right]) => (left < right ? -1 : 1)).map(([, filter]) => filter)
 }
 
+const namesOf = (level: readonly DimensionCode[], options: QueryOptions): string[] =>
+  level.map((code) => nameOfGroup(code, options))
+
 /** @returns the options that differ from their defaults, so that new options do not change the form of older queries */
 export const normaliseOptions = (options: QueryOptions) => ({
-  ...(options.totals.length === 0 ? {} : { totals: options.totals }),
+  ...(options.groupings.length === 0 ? {} : { groupings: normaliseGroupings(options.groupings) }),
+  ...(options.totals.length === 0 ? {} : { totals: options.totals.map((level) => namesOf(level, options)) }),
   ...(options.change === null ? {} : { change: { to: options.change.to } }),
   ...(options.having.length === 0
     ? {}
@@ -345,7 +359,7 @@ export const normaliseOptions = (options: QueryOptions) => ({
           value: operator === 'BETWEEN' ? values : (values[0] ?? 0),
         })),
       }),
-  ...(options.share_of === null ? {} : { share_of: options.share_of }),
+  ...(options.share_of === null ? {} : { share_of: namesOf(options.share_of, options) }),
   ...(options.rank ? { rank: true } : {}),
   ...(options.limits === null ? {} : { limits: options.limits }),
   ...(options.percentile ? { percentile: true } : {}),

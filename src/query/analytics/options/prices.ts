@@ -15,6 +15,7 @@ import type { Measure } from '../../../model/types.ts'
 import { monthsOfIndex, priceIndexRange } from '../../../release/coverage.ts'
 import { formatPeriod, type ReleaseView } from '../../../release/view.ts'
 import { refuse } from '../../refusals.ts'
+import { catalogMetrics, type QueryMetrics } from './defined-metrics.ts'
 
 /** Decimals of a factor. */
 const FACTOR_DECIMALS = 20n
@@ -43,7 +44,7 @@ export const isMoney = (code: MetricCode): boolean => unitOf(code) !== 1
 /** @returns the option; null when no metric is an amount of reais @throws AppError 'invalid_request' */
 export function resolvePrices(
   value: string | number | null | undefined,
-  metrics: readonly MetricCode[],
+  fields: QueryMetrics,
 ): Prices | null {
   if (value === null || value === undefined) return null
   const text = String(value).trim()
@@ -51,8 +52,28 @@ export function resolvePrices(
   const month = readPeriod('reference_period', text)
   if (year === null && month === null)
     throw refuse('invalid_request', '/prices', both('deve ser AAAA-MM ou AAAA', 'must be YYYY-MM or YYYY'))
-  if (!metrics.some(isMoney)) return null
+  if (!catalogMetrics(fields).some(isMoney)) return null
+  checkRatios(fields)
   return month === null ? Number(year) : showPeriod('reference_period', month)
+}
+
+/** Larger scales of amounts with 8 decimals of a cent could overflow the 128 bits in which quotients are compared. */
+const RATIO_SCALE_MAX = 100
+
+/** @throws AppError 'invalid_request' for a ratio that divides by an amount, or of an amount with a large scale */
+function checkRatios({ metrics, ratios }: QueryMetrics): void {
+  const isAmount = (name: string): boolean =>
+    metrics.some(({ code, metric }) => code === name && isMoney(metric))
+  for (const { code, sides, scale } of ratios)
+    if (isAmount(sides[1]) || (isAmount(sides[0]) && scale > RATIO_SCALE_MAX))
+      throw refuse(
+        'invalid_request',
+        '/prices',
+        both(
+          `não combina com a razão ${code}: a preços constantes, reais só podem ser o numerador, com scale até ${RATIO_SCALE_MAX}`,
+          `does not go with the ratio ${code}: in constant prices reais can only be the numerator, with a scale up to ${RATIO_SCALE_MAX}`,
+        ),
+      )
 }
 
 /** @returns the months whose index is that of the target */
@@ -123,33 +144,40 @@ function meanOf(months: readonly number[], index: PriceIndex): { sum: bigint; co
   return { sum, count: BigInt(months.length) }
 }
 
+/** A metric of a plan, with the divisor of values in constant prices. */
+interface PricedMetric {
+  readonly code: string
+  readonly priceUnit: number
+}
+export const isAtPrices = ({ priceUnit }: Pick<PricedMetric, 'priceUnit'>): boolean => priceUnit > 1
+
 /** @returns the note that says which metrics are in constant prices, and which are as without */
 export const notePrices = ({
-  prices,
+  query: { prices },
   metrics,
 }: {
-  readonly prices: Prices | null
-  readonly metrics: readonly MetricCode[]
+  readonly query: { readonly prices: Prices | null }
+  readonly metrics: readonly PricedMetric[]
 }): Note[] =>
   prices === null
     ? []
     : [
         {
           code: 'constant_prices',
-          metrics: metrics.filter(isMoney),
+          metrics: metrics.filter(isAtPrices).map(({ code }) => code),
           prices_of: String(prices),
-          unchanged: metrics.filter((code) => !isMoney(code)),
+          unchanged: metrics.filter((metric) => !isAtPrices(metric)).map(({ code }) => code),
         },
       ]
 
 /** @returns what is added to the label of a metric in constant prices: ` (reais de 2026-05)` */
-export const labelPrices = (code: MetricCode, prices: Prices | null, language: 'pt' | 'en'): string =>
-  prices === null || !isMoney(code)
+export const labelPrices = (metric: PricedMetric, prices: Prices | null, language: 'pt' | 'en'): string =>
+  prices === null || !isAtPrices(metric)
     ? ''
     : language === 'en'
       ? ` (reais of ${prices})`
       : ` (reais de ${prices})`
 
 /** @returns the unit of a metric: `BRL of 2026-05 per inhabitant` */
-export const unitAtPrices = (code: MetricCode, unit: string, prices: Prices | null): string =>
-  prices === null || !isMoney(code) ? unit : unit.replace(/^BRL/, `BRL of ${prices}`)
+export const unitAtPrices = (metric: PricedMetric, unit: string, prices: Prices | null): string =>
+  prices === null || !isAtPrices(metric) ? unit : unit.replace(/^BRL/, `BRL of ${prices}`)

@@ -1,5 +1,5 @@
 /** Names the values that a row shows for each metric: the value, and what options add to it. Pure. */
-import { type MetricCode, metricOf } from '../../../model/metrics.ts'
+import { namedMetrics, type QueryMetrics } from './defined-metrics.ts'
 import type { QueryOptions } from './options.ts'
 
 /** Values that a row can show for each metric. All but the value itself are suffixes of its name. */
@@ -18,26 +18,24 @@ const VALUE_KINDS = [
 ] as const
 export type ValueKind = (typeof VALUE_KINDS)[number]
 /** @returns name of a metric's value in a row: `beds`, `beds__change` */
-export const valueCode = (metric: MetricCode, kind: ValueKind): string =>
+export const valueCode = (metric: string, kind: ValueKind): string =>
   kind === 'value' ? metric : `${metric}__${kind}`
 
 /**
  * Names that conditions and orders accept. Percentiles follow from the rows that conditions leave, and a significance is no number,
  * so they are none of these.
  */
-export const valueCodes = (
-  query: Omit<KindOptions, 'percentile'> & { readonly metrics: readonly MetricCode[] },
-): string[] =>
-  query.metrics.flatMap((code) =>
-    valueKindsOf(code, { ...query, percentile: false })
+export const valueCodes = (query: Omit<KindOptions, 'percentile'> & QueryMetrics): string[] =>
+  namedMetrics(query).flatMap((metric) =>
+    valueKindsOf(metric, { ...query, percentile: false })
       .filter((kind) => kind !== 'significance')
-      .map((kind) => valueCode(code, kind)),
+      .map((kind) => valueCode(metric.code, kind)),
   )
 
 type KindOptions = Pick<QueryOptions, 'change' | 'share_of' | 'limits' | 'percentile' | 'compare_to'>
 
 export const valueKindsOf = (
-  code: MetricCode,
+  { isAdditive }: { readonly isAdditive: boolean },
   { change, share_of, limits, percentile, compare_to }: KindOptions,
 ): ValueKind[] =>
   VALUE_KINDS.filter((kind) => {
@@ -48,7 +46,7 @@ export const valueKindsOf = (
       case 'upper':
         return limits !== null
       case 'share':
-        return share_of !== null && isAdditive(code)
+        return share_of !== null && isAdditive
       case 'percentile':
         return percentile
       case 'comparator':
@@ -59,8 +57,3 @@ export const valueKindsOf = (
         return change !== null
     }
   })
-
-export const isAdditive = (code: MetricCode): boolean => {
-  const { kind } = metricOf(code)
-  return kind === 'sum' || kind === 'count'
-}

@@ -31,7 +31,7 @@ function containingPlaces(place: DimensionCode, larger: DimensionCode): Sql {
   const municipalities = isResidence
     ? sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members)`
     : sql`(SELECT code AS municipality_ibge_code, CAST(uf AS VARCHAR) AS uf FROM ${membersOf('municipality')} AS members)`
-  const places = withPlaces(municipalities, derived)
+  const places = withPlaces(municipalities, derived, [])
   return sql`(SELECT ${ident(dimensionOf(place).column)} AS place, min(${ident(dimensionOf(larger).column)}) AS larger FROM ${places} AS places WHERE ${ident(dimensionOf(place).column)} IS NOT NULL GROUP BY ${ident(dimensionOf(place).column)})`
 }
 

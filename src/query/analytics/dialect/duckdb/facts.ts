@@ -3,6 +3,7 @@
  * dataset. groups.ts decides the answer's groups; page.ts decides what is shown.
  */
 import {
+  baseDimension,
   type DimensionCode,
   dimensionOf,
   type FactDataset,
@@ -29,9 +30,9 @@ import {
   TEXT,
   whole,
 } from '../../../../sql.ts'
-import { dimensionsOfOneValue } from '../../dimensions-used.ts'
+import { dimensionsOfOneValue, dimensionsUsed } from '../../dimensions-used.ts'
+import type { QueryFilter } from '../../filters.ts'
 import type { DatasetPlan } from '../../plan.ts'
-import type { QueryFilter } from '../../request.ts'
 import {
   estimateColumn,
   estimatesOf,
@@ -162,6 +163,7 @@ function standardizedSql(plan: DatasetPlan): Sql {
     source: null,
     time: null,
     keys: shared,
+    groupings: plan.groupings.filter(({ code }) => shared.includes(code)),
     filters: plan.filters.filter(({ dimension }) => hasResidents(dimension)),
   }
   return standardizedCte(plan, countedByAge(plan), countedByAge(residents), shared)
@@ -202,7 +204,7 @@ export function nullIfFiller(
 }
 
 const factsSource = (plan: DatasetPlan): Sql =>
-  withWindows(withPlaces(readFacts(plan), derivedDimensionsOf(plan)), plan)
+  withWindows(withPlaces(readFacts(plan), derivedDimensionsOf(plan), plan.groupings), plan)
 
 function readFacts(plan: DatasetPlan): Sql {
   const { dataset, source, years } = plan
@@ -210,7 +212,8 @@ function readFacts(plan: DatasetPlan): Sql {
   if (dataset === 'population_by_age')
     return withResidenceColumns(plan, populationByAgeOf(years?.POPULATION_BY_AGE ?? 0))
   if (source !== null) return preAggregateRows(source, plan.periods)
-  const isByFacility = [...plan.keys, ...plan.filters.map(({ dimension }) => dimension)].includes('facility')
+  const used = dimensionsUsed({ group_by: plan.keys, filters: plan.filters })
+  const isByFacility = used.map(baseDimension).includes('facility')
   const facts = overMonths(
     plan.periods,
     (period) => (isByFacility ? factsAsStored : factsOf)(dataset, period),
@@ -306,7 +309,7 @@ export function printMemberCounts(
     ...filters.map((filter) => filterCondition(key(filter.dimension), filter)),
   ]
   return sql`SELECT ${codeSql(dimension)} AS code, count(*) AS facts
-FROM ${withPlaces(facts, derivedDimensions([dimension], filters))} AS facts
+FROM ${withPlaces(facts, derivedDimensions([dimension], filters), [])} AS facts
 WHERE ${join(where, '\n  AND ')}
 GROUP BY ${factKey(dimension)}
 ORDER BY code`

@@ -18,10 +18,11 @@ import { finestTime, isTime } from '../../../../model/periods.ts'
 import { preAggregateOf } from '../../../../model/pre-aggregates.ts'
 import { EMPTY, either, gathered, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { WHOLE_STATES } from '../../coverage.ts'
+import type { MeasurePosition, MetricPlan, RatioSides } from '../../datasets/metric-plan.ts'
+import type { QueryFilter } from '../../filters.ts'
 import { DROPPED } from '../../options/prices.ts'
-import type { AggregatePlan, DatasetPlan, MeasurePosition, MetricPlan } from '../../plan.ts'
+import type { AggregatePlan, DatasetPlan } from '../../plan.ts'
 import type { BasePlan } from '../../query-plan.ts'
-import type { QueryFilter } from '../../request.ts'
 import {
   factsOf,
   factsOfMonths,
@@ -122,7 +123,12 @@ ${join(keys, '\n  UNION ALL\n')}
   // Filters by residence restrict the facts, not the places of hospitals.
   const placeFilters = plan.placeFilters.filter(({ dimension }) => PLACE_DIMENSIONS.has(dimension))
   const members = (codes: readonly DimensionCode[]): Sql =>
-    withPlaces(membersOf('municipality'), derivedDimensions(codes, placeFilters), TEXT('own.code'))
+    withPlaces(
+      membersOf('municipality'),
+      derivedDimensions(codes, placeFilters),
+      plan.query.groupings,
+      TEXT('own.code'),
+    )
   const scopeConditions = placeFilters.map(placeCondition)
   const carried = carriedOf(plan).map(({ column, from }) => sql`members.${ident(from)} AS ${ident(column)}`)
   if (groups.some((code) => code === 'municipality' || DERIVED_DIMENSIONS.has(code))) {
@@ -195,7 +201,7 @@ function residenceKeys(plan: AggregatePlan): Sql {
   // Filters by hospital restrict the facts, not the places of residence.
   const placeFilters = plan.placeFilters.filter(({ dimension }) => RESIDENCE_DIMENSIONS.has(dimension))
   const municipalities = sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members WHERE territorial_type = 'MUNICIPALITY')`
-  const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters))
+  const places = withPlaces(municipalities, derivedDimensions(query.group_by, placeFilters), query.groupings)
   const periods = periodsOf(plan)
   const crossJoin = periods === null ? EMPTY : sql` CROSS JOIN ${periods} AS periods`
   const scopeConditions = placeFilters.map((filter) => filterCondition(key(filter.dimension), filter))
@@ -315,6 +321,7 @@ function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
 }
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
+  if (metric.sides !== null) return ratioNumerator(metric.sides, metric.scale, plan)
   if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
   const sum = measureValue(plan, metric.numerator)
   // Rounding down at a decimal finer than any that is shown changes no value that is rounded afterwards.
@@ -328,7 +335,33 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   return knownGroup === null ? scaled : sql`CASE WHEN ${knownGroup} THEN ${scaled} END`
 }
 
+/** N/d ÷ (M/e) is N·e ÷ (M·d): integers on both sides. The numerator is null where either side is unknown. */
+function ratioNumerator([top, bottom]: RatioSides, scale: number, plan: AggregatePlan): Sql {
+  if (bottom.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
+  const divisor = divisorSql(bottom, plan)
+  const factors = [
+    scaledNumerator(top, plan),
+    ...(divisor === null ? [] : [divisor]),
+    ...(scale === 1 ? [] : [whole(scale)]),
+  ]
+  const knownGroup = knownGroupSql(bottom, plan)
+  const product = join(factors, ' * ')
+  return knownGroup === null ? product : sql`CASE WHEN ${knownGroup} THEN ${product} END`
+}
+
+function ratioDenominator([top, bottom]: RatioSides, plan: AggregatePlan): Sql {
+  const divisor = divisorSql(top, plan)
+  return divisor === null ? scaledNumerator(bottom, plan) : sql`${scaledNumerator(bottom, plan)} * ${divisor}`
+}
+
+/** @returns the divisor of the stored number of a count, which has months and cents; null when it is 1 */
+function divisorSql(metric: MetricPlan, plan: AggregatePlan): Sql | null {
+  const months = monthsSql(datasetAt(plan, metric.numerator))
+  return months === null && metric.unit === 1 ? null : scaledDenominator(metric, plan)
+}
+
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
+  if (metric.sides !== null) return ratioDenominator(metric.sides, plan)
   const months = monthsSql(datasetAt(plan, metric.numerator))
   const unit = months === null ? whole(metric.unit) : sql`${months} * ${whole(metric.unit)}`
   if (metric.denominator === null) return sql`CAST(${unit} AS HUGEINT)`
@@ -351,4 +384,8 @@ function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']
 
 /** @returns decimals of a metric; averages of integers have two */
 export const decimalsOf = (metric: MetricPlan, plan: AggregatePlan): number =>
-  metric.decimals > 0 ? metric.decimals : monthsDividedBy(datasetAt(plan, metric.numerator)) > 1 ? 2 : 0
+  metric.sides !== null || metric.decimals > 0
+    ? metric.decimals
+    : monthsDividedBy(datasetAt(plan, metric.numerator)) > 1
+      ? 2
+      : 0

@@ -2,14 +2,22 @@
  * Prints the condition under which a group has a value: the files of its states and months were collected, and they carry its
  * codes. query/analytics/coverage.ts decides which those are.
  */
-import { type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
+import {
+  type DimensionCode,
+  dimensionOf,
+  groupedDimension,
+  isPlace,
+  RESIDENCE_DIMENSIONS,
+} from '../../../../model/dimensions.ts'
 import { finestTime } from '../../../../model/periods.ts'
 import { codelessOf } from '../../../../model/required-tables.ts'
 import { NO_FACILITY } from '../../../../model/sih/code-lists.ts'
 import { REGIONS, STATES, type State } from '../../../../model/territory/states.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import { coveredGroups, type KnownGroups } from '../../coverage.ts'
-import type { AggregatePlan, MetricPlan } from '../../plan.ts'
+import { coveredGroups, type KnownGroups, WHOLE_STATES } from '../../coverage.ts'
+import type { MetricPlan } from '../../datasets/metric-plan.ts'
+import type { Grouping } from '../../options/groupings.ts'
+import type { AggregatePlan } from '../../plan.ts'
 import { codeText } from './conditions.ts'
 import { GROUP_STATE, key } from './facts.ts'
 
@@ -50,13 +58,16 @@ function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null
     const codes = codesOf(knownGroups.states)
     return codes.length === 0
       ? TEXT('false')
-      : sql`${coveredPlace.code} IN (${join(codes.map(codeText), ', ')})`
+      : sql`${coveredPlace.code} IN (${join(codes.map(groupText), ', ')})`
   }
   const pairs = knownGroups.cells.flatMap(({ period, states }) =>
     codesOf(states).map((code) => `${period} ${code}`),
   )
   return sql`CAST(${periodOfGroup(plan)} AS VARCHAR) || ' ' || ${coveredPlace.code} IN (SELECT unnest(${pairs}))`
 }
+
+/** Codes of groups may have dots and hyphens, which the model's codes never have. */
+const groupText = (code: string): Sql => (/^\w{1,20}$/.test(code) ? codeText(code) : sql`${code}`)
 
 const periodOfGroup = ({ query: { group_by } }: AggregatePlan): Sql =>
   sql`spine.${key(finestTime(group_by) ?? 'reference_period')}`
@@ -70,12 +81,50 @@ interface CoveredPlace {
   collected(states: readonly State[]): string[]
 }
 
+/** Replaces the code of the group of all others, which is null. Codes of groups begin with a letter or digit. */
+const OTHERS = '_'
+
+/** A group counts as collected when all states in scope that its members lie in are; the others lie in any state. */
+function placeByGroup(
+  { code, dimension, groups, others }: Grouping,
+  scope: ReadonlySet<string>,
+): CoveredPlace {
+  const statesOf = groups.map(({ code: group, members }) => ({
+    group,
+    states: STATES.filter(
+      ({ uf, ibge_code, region_code }) =>
+        scope.has(uf) &&
+        members.some((member) =>
+          dimension === 'region'
+            ? member === region_code
+            : WHOLE_STATES.has(dimension)
+              ? member === uf
+              : String(member).startsWith(String(ibge_code)),
+        ),
+    ).map(({ uf }) => uf),
+  }))
+  // Residents of an unknown place may live in any state, too.
+  const isFull = WHOLE_STATES.has(dimension) && !RESIDENCE_DIMENSIONS.has(dimension)
+  const full = new Set(isFull ? statesOf.flatMap(({ states }) => states) : [])
+  const outside = { group: OTHERS, states: [...scope].filter((uf) => !full.has(uf)) }
+  return {
+    code: sql`coalesce(spine.${key(code)}, ${TEXT(`'${OTHERS}'`)})`,
+    collected: (states) =>
+      [...statesOf, ...(others === 'group' ? [outside] : [])]
+        .filter((place) => place.states.every((uf) => states.some((state) => state.uf === uf)))
+        .map(({ group }) => group),
+  }
+}
+
 function findCoveredPlace({ query, scope, states: statesInScope }: AggregatePlan): CoveredPlace {
   const group_by = coveredGroups(query)
   const placeByAbbreviation = (code: Sql): CoveredPlace => ({
     code: sql`CAST(spine.${code} AS VARCHAR)`,
     collected: (states) => states.map(({ uf }) => uf),
   })
+  const grouping = query.groupings.find(({ code }) => group_by.includes(code) && isPlace(code))
+  if (grouping !== undefined && !group_by.some((code) => isPlace(code) && groupedDimension(code) === null))
+    return placeByGroup(grouping, scope)
   if (group_by.includes('state')) return placeByAbbreviation(ident('uf'))
   const codeOfUnplaced = (states: readonly State[]): string[] =>
     [...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []
@@ -97,7 +146,9 @@ function findCoveredPlace({ query, scope, states: statesInScope }: AggregatePlan
       collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...codeOfUnplaced(states)],
     }
   // Codes of health regions begin with the state's code. Groups without one may belong to any state in scope.
-  const healthDimension = group_by.find((code) => HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''))
+  const healthDimension = group_by.find(
+    (code) => groupedDimension(code) === null && HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''),
+  )
   if (healthDimension !== undefined)
     return {
       code: sql`coalesce(left(spine.${key(healthDimension)}, 2), ${codeText(NO_STATE)})`,

@@ -2,13 +2,12 @@
  * Prints the CTE measured and its values: base, change and share of each metric. Numerators and denominators are integers, so
  * that division comes last for these too.
  */
-import { isPopulation } from '../../../../model/dimensions.ts'
-import { type LimitLevel, type Limits, limitsOf } from '../../../../model/limits.ts'
-import { factDatasetsOf } from '../../../../model/metrics.ts'
+import type { LimitLevel, Limits } from '../../../../model/limits.ts'
 import { finestTime, isTime } from '../../../../model/periods.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { isTimeless, type MetricPlan } from '../../datasets/metric-plan.ts'
 import { type ValueKind, valueCode, valueKindsOf } from '../../options/value-kinds.ts'
-import type { AggregatePlan, MetricPlan } from '../../plan.ts'
+import type { AggregatePlan } from '../../plan.ts'
 import { comparatorColumns, comparatorJoins, significanceSql } from './comparators.ts'
 import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
@@ -49,7 +48,7 @@ export function shownValues(plan: AggregatePlan): readonly ShownValue[] {
   const cached = SHOWN.get(plan)
   if (cached !== undefined) return cached
   const shown = plan.metrics.flatMap((metric, index) =>
-    valueKindsOf(metric.code, plan.query).map((kind) => ({
+    valueKindsOf(metric, plan.query).map((kind) => ({
       code: valueCode(metric.code, kind),
       metric,
       kind,
@@ -84,12 +83,11 @@ export function measuredCte(plan: AggregatePlan): Sql {
         .map((code) => sql`based.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`),
     ]
     joins.push(leftJoin('based', relation(base.plan, 'joined'), conditions))
-    plan.metrics.forEach(({ code }, index) => {
+    plan.metrics.forEach((metric, index) => {
       // The population has no months, so its earlier value is unknown.
-      const isTimeless = factDatasetsOf(code).some(isPopulation)
       for (const side of ['numerator', 'denominator'])
         columns.push(
-          sql`${isTimeless ? TEXT('CAST(NULL AS HUGEINT)') : sql`based.${ident(`${side}_${index}`)}`} AS ${ident(`base_${side}_${index}`)}`,
+          sql`${isTimeless(metric) ? TEXT('CAST(NULL AS HUGEINT)') : sql`based.${ident(`${side}_${index}`)}`} AS ${ident(`base_${side}_${index}`)}`,
         )
     })
   }
@@ -157,13 +155,13 @@ type LimitedMetric = Extract<Limits, { readonly method: 'wilson' | 'poisson' | '
 }
 const limitedMetrics = ({ metrics }: AggregatePlan): LimitedMetric[] =>
   metrics.flatMap((metric, index) => {
-    const limits = limitsOf(metric.code)
+    const { limits } = metric
     return limits.method === 'none' ? [] : [{ ...limits, index, metric }]
   })
 
 /** @returns the unrounded limit of a metric, or null for a metric without limits */
 const limitColumn = ({ kind, metric }: ShownValue, index: number): Sql =>
-  limitsOf(metric.code).method === 'none' ? TEXT('CAST(NULL AS DOUBLE)') : ident(`${kind}_limit_${index}`)
+  metric.limits.method === 'none' ? TEXT('CAST(NULL AS DOUBLE)') : ident(`${kind}_limit_${index}`)
 
 /** A quotient of integers; null unless the divisor is above 0. */
 interface Fraction {
@@ -172,7 +170,8 @@ interface Fraction {
 }
 
 /** @returns the fraction of a change or share; null for values and bases, which are columns already */
-function derivedFraction({ kind, decimals, metric }: ShownValue, index: number): Fraction | null {
+function derivedFraction(shown: ShownValue, index: number): Fraction | null {
+  const { kind, metric } = shown
   const column = (name: string): Sql => ident(`${name}_${index}`)
   const [n, d, baseNumerator, baseDenominator] = [
     column('numerator'),
@@ -195,7 +194,7 @@ function derivedFraction({ kind, decimals, metric }: ShownValue, index: number):
         bottom: sql`${nullUnlessPositive(d)} * ${nullUnlessPositive(column('comparator_numerator'))}`,
       }
     case 'change':
-      return decimals === 0
+      return isInteger(shown)
         ? { top: sql`(${n} - ${baseNumerator})`, bottom: null }
         : {
             top: crossDifference(n, d, baseNumerator, baseDenominator),
@@ -216,9 +215,13 @@ function derivedFraction({ kind, decimals, metric }: ShownValue, index: number):
   }
 }
 
+/** Ratios of the query may have no decimals, and are still divided. */
+const isInteger = ({ decimals, metric }: ShownValue): boolean => decimals === 0 && metric.sides === null
+
 /** @returns a value as a fraction of columns; integers have no divisor */
-function fractionOf({ kind, decimals, metric }: ShownValue, index: number): Fraction {
-  const isWhole = decimals === 0
+function fractionOf(shown: ShownValue, index: number): Fraction {
+  const { kind, metric } = shown
+  const isWhole = isInteger(shown)
   if (kind === 'value' || kind === 'base' || kind === 'comparator') {
     const side = kind === 'value' ? '' : `${kind}_`
     return {
@@ -251,12 +254,14 @@ export function valueSql(shown: ShownValue, index: number): Sql {
     return sql`CAST(floor(${limitColumn(shown, index)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
-  return sql`CASE WHEN ${bottom} > 0 THEN CAST(${quotientSql(top, bottom, decimals)} AS DECIMAL(30, 0)) * ${unit} END`
+  const quotient = quotientSql(top, bottom, decimals)
+  if (decimals === 0) return sql`CASE WHEN ${bottom} > 0 THEN ${quotient} END`
+  return sql`CASE WHEN ${bottom} > 0 THEN CAST(${quotient} AS DECIMAL(30, 0)) * ${unit} END`
 }
 
 /** A count of a place says nothing beside the count of a larger one, so only rates and proportions are compared. */
 const isComparable = ({ metric }: ShownValue): boolean =>
-  metric.denominator !== null && limitsOf(metric.code).method !== 'none'
+  metric.denominator !== null && metric.limits.method !== 'none'
 
 const isLimit = ({ kind }: ShownValue): boolean => kind === 'lower' || kind === 'upper'
 

@@ -4,7 +4,8 @@
  */
 import { type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import { type AggregatePlan, isKnownEverywhere } from '../../plan.ts'
+import { isKnownEverywhere } from '../../datasets/metric-plan.ts'
+import type { AggregatePlan } from '../../plan.ts'
 import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
 import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'

@@ -1,22 +1,33 @@
 /**
- * Adds derived places to a relation: major region, health region and macro-region.
+ * Adds derived places to a relation: major region, health region and macro-region, then the groups of the query's groupings.
  *
  * In: a relation with a state and a municipality, and the dimensions used. Out: the relation with their columns. They come
  * from the view's list of municipalities, never from the facts, so all periods of an answer use one edition of the territory.
  */
-import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
+import {
+  baseDimension,
+  DERIVED_DIMENSIONS,
+  type DimensionCode,
+  dimensionOf,
+  groupedDimension,
+} from '../../../../model/dimensions.ts'
 import { STATES } from '../../../../model/territory/states.ts'
-import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { EMPTY, either, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import type { QueryFilter } from '../../filters.ts'
+import type { Grouping } from '../../options/groupings.ts'
 import type { DatasetPlan } from '../../plan.ts'
-import type { QueryFilter } from '../../request.ts'
 import { healthRegionsOfMunicipalities } from '../../resident-relations.ts'
 
-/** @returns the derived dimensions in groups and filters, in a fixed order */
+/** @returns the derived dimensions and groupings in groups and filters, in a fixed order: groupings follow from the others */
 export function derivedDimensions(
   groups: readonly DimensionCode[],
   filters: readonly QueryFilter[],
 ): DimensionCode[] {
-  const used = new Set([...groups, ...filters.map(({ dimension }) => dimension)])
+  const used = new Set([
+    ...groups,
+    ...groups.map(baseDimension),
+    ...filters.map(({ dimension }) => dimension),
+  ])
   return [...DERIVED_DIMENSIONS].filter((code) => used.has(code))
 }
 
@@ -52,8 +63,42 @@ function regionSql(state: Sql): Sql {
 export function withPlaces(
   relation: Sql,
   derived: readonly DimensionCode[],
+  groupings: readonly Grouping[],
   municipality: Sql = TEXT('own.municipality_ibge_code'),
 ): Sql {
+  return groupings
+    .filter(({ code }) => derived.includes(code))
+    .reduce(
+      (placed, grouping) => withGroups(placed, grouping, municipality),
+      withDerivedPlaces(
+        relation,
+        derived.filter((code) => groupedDimension(code) === null),
+        municipality,
+      ),
+    )
+}
+
+/** Adds the code of each row's group; null for members of no group. */
+function withGroups(relation: Sql, { code, dimension, groups }: Grouping, municipality: Sql): Sql {
+  const isInteger = dimensionOf(dimension).integer === true
+  const column =
+    dimension === 'municipality' ? municipality : sql`own.${ident(dimensionOf(dimension).column)}`
+  const pairs = groups.flatMap((group) => group.members.map((member) => ({ member, group: group.code })))
+  const members = pairs.map(({ member }) => member)
+  const codes = pairs.map((pair) => pair.group)
+  const rows = either(
+    sql`(SELECT unnest(${members as string[] | number[]}) AS member, unnest(${codes}) AS group_code)`,
+    sql`(VALUES ${join(
+      pairs.map((pair) => sql`(${pair.member}, ${pair.group})`),
+      ', ',
+    )})`,
+  )
+  const value = isInteger ? column : sql`CAST(${column} AS VARCHAR)`
+  const alias = ident(`members_of_${dimensionOf(code).column}`)
+  return sql`(SELECT own.*, ${alias}.group_code AS ${ident(dimensionOf(code).column)} FROM ${relation} AS own LEFT JOIN ${rows} AS ${alias}(member, group_code) ON ${alias}.member = ${value})`
+}
+
+function withDerivedPlaces(relation: Sql, derived: readonly DimensionCode[], municipality: Sql): Sql {
   if (derived.length === 0) return relation
   const municipalityDimensions = derived.filter((code) => dimensionOf(code).derivedFrom === 'municipality')
   const needsResidence = derived.includes('residence_health_region')

@@ -37,12 +37,17 @@ const rowsSql = (plan: DatasetPlan): Sql => {
   const derived = derivedDimensionsOf(plan)
   return isPeriodic(plan)
     ? withWindows(
-        withPlaces(unionOf(plan.periods.map((period) => table(plan.dataset, period))), derived),
+        withPlaces(
+          unionOf(plan.periods.map((period) => table(plan.dataset, period))),
+          derived,
+          plan.groupings,
+        ),
         plan,
       )
     : withPlaces(
         sql`(SELECT *${residenceColumns(plan)}, CAST(NULL AS INTEGER) AS reference_period FROM ${table(plan.dataset)}${yearClause(plan)})`,
         derived,
+        plan.groupings,
         TEXT('CAST(own.municipality_code AS INTEGER)'),
       )
 }
