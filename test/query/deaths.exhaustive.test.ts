@@ -96,7 +96,7 @@ const dbf = (rows: readonly Cells[]): Buffer =>
   makeDbf({ columns: Object.keys(rows[0] ?? {}).map((name) => [name, 12] as const), rows })
 
 const small = await makeSmallRelease('admissions')
-const { importRows } = await prepareImports<Cells>(small.snapshots, 'sim', dbf)
+const { importRows, refused } = await prepareImports<Cells>(small.snapshots, 'sim', dbf)
 const { releasesDir, result, manifest } = await importRows(rowsByFile)
 await writePointer(releasesDir, result.analytics)
 const client = await openClient(releasesDir)
@@ -254,4 +254,18 @@ t.test('the list has the rows of a month with their file', async (t) => {
   t.ok(body.data.length > 0)
   for (const { residence_uf, source_file, source_rows } of body.data)
     t.same([residence_uf, source_file, source_rows], ['AC', 'DOAC2021.dbf', 2_000])
+})
+
+t.test('files that repeat deaths of others are refused by name', async (t) => {
+  const row = [drawRow('14', 2021)]
+  for (const name of [
+    'DOBR2021.dbf',
+    'DOEXT21.dbf',
+    'DOINF21.dbf',
+    'DOMAT21.dbf',
+    'DOFET21.dbf',
+    'DOREXT21.dbf',
+  ])
+    t.match(await refused(t, { 'DORR2021.dbf': row, [name]: row }), name)
+  t.match(await refused(t, { 'DORR2021.dbf': row, 'DORRR21.dbf': row }), /same year and state/)
 })
