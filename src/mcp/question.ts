@@ -8,14 +8,14 @@ export const QUESTION: Readonly<Record<string, Property>> = {
     description:
       '1 to 20 codes of metrics, as catalog lists them, e.g. ["bed_capacity_existing"]; also {"metric", "as": "name", "filters": […]}, a metric under filters that hold for it alone, and {"as": "name", "ratio": ["numerator", "denominator"], "scale": 100, "decimals": 2} over metrics of the query that are no ratios.',
   },
+  group_by: strings(
+    'Up to 6 codes of dimensions, or names of groupings, e.g. ["state"] or ["reference_year"]; none gives one total.',
+  ),
   groupings: {
     type: 'object',
     description:
       'Groups of members by name, for group_by: {"name": {"dimension": "municipality", "groups": [{"code": "A", "name": "Group A", "members": [2900108]}], "others": "leave_out" | "group"}}. Everything is computed again for each group.',
   },
-  group_by: strings(
-    'Up to 6 codes of dimensions, or names of groupings, e.g. ["state"] or ["reference_year"]; none gives one total.',
-  ),
   filters: {
     type: 'array',
     description:
