@@ -93,19 +93,30 @@ export const admissionsDbf = (
   made: readonly [number, number, number],
 ): Buffer => Buffer.concat([...admissionChunks(columns, rows, rows.length, made)])
 
-/** Procedures with usual diagnosis, days, and value in cents. The names are those of SIGTAP. */
+/** Procedures with diagnoses, usual days, and value in cents. The names are those of SIGTAP. The first diagnosis is the most frequent. */
 const PROCEDURES = [
-  ['0310010039', 'PARTO NORMAL', 'O800', 2, 44_334],
-  ['0411010034', 'OPERAÇÃO CESARIANA', 'O821', 3, 54_573],
-  ['0303140151', 'TRATAMENTO DE PNEUMONIAS OU INFLUENZA (GRIPE)', 'J189', 5, 58_244],
+  ['0310010039', 'PARTO NORMAL', 'O800 O809 O801', 2, 44_334],
+  ['0411010034', 'OPERAÇÃO CESARIANA', 'O821 O820 O829', 3, 54_573],
+  ['0303140151', 'TRATAMENTO DE PNEUMONIAS OU INFLUENZA (GRIPE)', 'J189 J159 J181 J158 J128 J154', 5, 58_244],
   ['0303010223', 'TRATAMENTO DE INFECÇÃO PELO CORONAVIRUS - COVID 19', 'B342', 8, 150_000],
-  ['0301060088', 'DIAGNOSTICO E/OU ATENDIMENTO DE URGENCIA EM CLINICA MEDICA', 'R51', 1, 4_424],
-  ['0407030026', 'COLECISTECTOMIA', 'K802', 3, 69_598],
-  ['0303060212', 'TRATAMENTO DE INSUFICIENCIA CARDIACA', 'I500', 7, 69_912],
-  ['0303170093', 'TRATAMENTO EM PSIQUIATRIA (POR DIA)', 'F200', 30, 5_000],
-  ['0415010012', 'TRATAMENTO C/ CIRURGIAS MULTIPLAS', 'S720', 6, 0],
+  [
+    '0301060088',
+    'DIAGNOSTICO E/OU ATENDIMENTO DE URGENCIA EM CLINICA MEDICA',
+    'R51 N390 A09 I10 E149 R104 G409',
+    1,
+    4_424,
+  ],
+  ['0407030026', 'COLECISTECTOMIA', 'K802 K800 K801', 3, 69_598],
+  ['0303060212', 'TRATAMENTO DE INSUFICIENCIA CARDIACA', 'I500 I509 I501', 7, 69_912],
+  ['0303170093', 'TRATAMENTO EM PSIQUIATRIA (POR DIA)', 'F200 F192 F312', 30, 5_000],
+  ['0415010012', 'TRATAMENTO C/ CIRURGIAS MULTIPLAS', 'S720 S822 S525', 6, 0],
   ['0505020092', 'TRANSPLANTE DE RIM (ORGAO DE DOADOR FALECIDO)', 'N180', 12, 2_747_768],
 ] as const
+/** Codes of RACA_COR and their shares. */
+const RACES = ['03', '01', '02', '04', '05', '99'] as const
+const RACE_SHARES = [0.46, 0.34, 0.08, 0.015, 0.015, 0.09]
+/** Part of the admissions with the first diagnosis of their procedure. */
+const FIRST_DIAGNOSIS = 0.5
 const SHARES = [0.2, 0.16, 0.16, 0.04, 0.14, 0.1, 0.09, 0.04, 0.06, 0.01]
 const PSYCHIATRY = 7
 const MOTHERS = 2
@@ -178,11 +189,12 @@ export function admissionRows(
   const inhabitants = towns.reduce((sum, { census }) => sum + (census ?? 0), 0)
   const wanted = Math.max(40, Math.round(inhabitants * rate))
   const stateCode = towns[0]?.stateCode ?? 0
+  const homes = new Homes(towns, all)
   function* rows(): Generator<Cells> {
     for (let number = 0; number < wanted; number += 1) {
       // Slots are distinct per month and state. Only the largest states overlap with the next month.
       const slot = (stateCode * 1200 + (period % 1200)) * 200_003 + number
-      const row = admissionRow(slot, number, period, hospitals, stateCode, towns, context)
+      const row = admissionRow(slot, number, period, hospitals, stateCode, homes, context)
       yield row
       // Published twice: both rows count.
       if (number % REPEATED_EVERY === REPEATED_AT) yield row
@@ -208,17 +220,50 @@ function cpfOf(person: number): string {
   return cached
 }
 
+/** Towns that a hospital's town is within this many places of, in the order of codes, are about its health region. */
+const NEIGHBOURS = 6
+
+/** Draws where the patients of a town's hospitals live: most there, some around it, and those of a capital in the state and beyond. */
+class Homes {
+  readonly #towns: readonly DemoMunicipality[]
+  readonly #all: readonly DemoMunicipality[]
+  readonly #positions: ReadonlyMap<number, number>
+  readonly #capital: DemoMunicipality | undefined
+
+  constructor(towns: readonly DemoMunicipality[], all: readonly DemoMunicipality[]) {
+    this.#towns = towns
+    this.#all = all
+    this.#positions = new Map(towns.map(({ code }, position) => [code, position]))
+    this.#capital = [...towns].sort((left, right) => (right.census ?? 0) - (left.census ?? 0))[0]
+  }
+
+  /** @param distance below 1: the smaller, the farther from the hospital; @param place below 1: which town */
+  pick(hospital: DemoMunicipality, distance: number, place: number): DemoMunicipality {
+    const isCapital = hospital.code === this.#capital?.code
+    if (isCapital && distance < 0.02) return this.#all[Math.floor(place * this.#all.length)] ?? hospital
+    if (isCapital && distance < 0.12) return this.#towns[Math.floor(place * this.#towns.length)] ?? hospital
+    if (distance > 0.3) return hospital
+    const offset = Math.floor(place * (2 * NEIGHBOURS + 1)) - NEIGHBOURS
+    return this.#towns[(this.#positions.get(hospital.code) ?? 0) + offset] ?? hospital
+  }
+}
+
 function admissionRow(
   slot: number,
   number: number,
   period: number,
   hospitals: readonly number[],
   stateCode: number,
-  towns: readonly DemoMunicipality[],
+  homes: Homes,
   { plan, all, chance }: AdmissionContext,
 ): Cells {
   const kind = pickShare(SHARES, chance(slot, 201))
-  const [procedure, , diagnosis, usualDays, usualValue] = PROCEDURES[kind] ?? PROCEDURES[0]
+  const [procedure, , diagnoses, usualDays, usualValue] = PROCEDURES[kind] ?? PROCEDURES[0]
+  const [usualDiagnosis = '', ...otherDiagnoses] = diagnoses.split(' ')
+  const diagnosis =
+    otherDiagnoses.length === 0 || chance(slot, 218) < FIRST_DIAGNOSIS
+      ? usualDiagnosis
+      : (otherDiagnoses[Math.floor(chance(slot, 219) * otherDiagnoses.length)] ?? usualDiagnosis)
   const hospital = hospitals[Math.floor(chance(slot, 202) ** 2 * hospitals.length)] ?? 0
   const town = all[plan.place[hospital] ?? 0]
   const isMother = kind < MOTHERS
@@ -241,13 +286,7 @@ function admissionRow(
   const hospitalCents = Math.round(usualValue * (0.6 + chance(slot, 213) * 0.2)) + icu * 47_872
   const professionalCents = Math.round(usualValue * 0.22)
   const state = chance(slot, 214) < 0.04 ? Math.round(usualValue * 0.05) : 0
-  const elsewhere = chance(slot, 215)
-  const residence =
-    elsewhere < 0.03
-      ? (all[Math.floor(chance(slot, 216) * all.length)] ?? town)
-      : elsewhere < 0.35
-        ? (towns[Math.floor(chance(slot, 216) * towns.length)] ?? town)
-        : town
+  const residence = town === undefined ? undefined : homes.pick(town, chance(slot, 215), chance(slot, 216))
   // Planted: an unknown municipality, and one of no state.
   const residenceCode =
     number % 151 === 7
@@ -297,7 +336,7 @@ function admissionRow(
     CNES: cnesOf(plan, hospital),
     COMPLEX: procedure.startsWith('05') ? '03' : '02',
     FINANC: procedure.startsWith('05') ? '04' : '06',
-    RACA_COR: '03',
+    RACA_COR: RACES[pickShare(RACE_SHARES, chance(slot, 220))] ?? '99',
     SEQUENCIA: String(number + 1),
     REMESSA: `HE${stateCode}0000001N${period}.DTS`,
     AUD_JUST: number % 50 === 3 ? `Conferido por ${person}` : '',
@@ -332,16 +371,28 @@ const FORMS = [
   ['050502', 'Transplante de orgãos, tecidos e células'],
 ] as const
 const CATEGORIES = [
+  ['A09', 'Diarréia e gastroenterite de origem infecciosa presumível'],
   ['B34', 'Doenças por vírus, de localização não especificada'],
+  ['E14', 'Diabetes mellitus não especificado'],
+  ['F19', 'Transtornos mentais e comportamentais devidos ao uso de múltiplas drogas'],
   ['F20', 'Esquizofrenia'],
+  ['F31', 'Transtorno afetivo bipolar'],
+  ['G40', 'Epilepsia'],
+  ['I10', 'Hipertensão essencial (primária)'],
   ['I50', 'Insuficiência cardíaca'],
+  ['J12', 'Pneumonia viral não classificada em outra parte'],
+  ['J15', 'Pneumonia bacteriana não classificada em outra parte'],
   ['J18', 'Pneumonia por microorganismo não especificada'],
   ['K80', 'Colelitíase'],
   ['N18', 'Insuficiência renal crônica'],
+  ['N39', 'Outros transtornos do trato urinário'],
   ['O80', 'Parto único espontâneo'],
   ['O82', 'Parto único por cesariana'],
+  ['R10', 'Dor abdominal e pélvica'],
   ['R51', 'Cefaléia'],
+  ['S52', 'Fratura do antebraço'],
   ['S72', 'Fratura do fêmur'],
+  ['S82', 'Fratura da perna, incluindo tornozelo'],
 ] as const
 
 type Named = readonly (readonly string[])[]
