@@ -37,6 +37,7 @@ import { openSession, type Session } from './session.ts'
 import { SIA } from './sia/importer.ts'
 import { SIH } from './sih/importer.ts'
 import { SIM } from './sim/importer.ts'
+import { SINASC } from './sinasc/importer.ts'
 import { countUndecoded } from './undecoded.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from './write-parquet.ts'
 
@@ -46,6 +47,7 @@ const IMPORTERS_BY_AREA: Readonly<Record<Area, AreaImporter>> = {
   sih: SIH,
   sia: SIA,
   sim: SIM,
+  sinasc: SINASC,
   financing: FINANCING,
 }
 /** Build order: each area follows the areas that it needs. */

@@ -1,16 +1,18 @@
 /**
- * Finds the rows of a published admissions or production file that match the conditions of a lineage response. It returns row
- * numbers and only the cells that the importer reads. The discharge date is excluded, because the importer compares only its
- * month.
+ * Finds the rows of a published admissions, production or births file that match the conditions of a lineage response. It returns
+ * row numbers and only the cells that the importer reads. Dates of discharge and birth are excluded, because the importer uses only
+ * their month.
  */
 import { READ_COLUMNS } from '../model/sia/layout.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../model/sih/layout.ts'
+import { READ_COLUMNS as BIRTH_COLUMNS, COLUMN_NAMES } from '../model/sinasc/layout.ts'
 import { type DbfHeader, readDbfRecords } from './readers/dbf-records.ts'
 
 const VISIBLE_COLUMNS: readonly string[] = [
   ...REQUIRED_COLUMNS.filter((column) => column !== 'DT_SAIDA'),
   ...OPTIONAL_COLUMNS,
   ...READ_COLUMNS,
+  ...BIRTH_COLUMNS.filter((column) => !COLUMN_NAMES.date.some((date) => date === column)),
 ]
 
 export interface FoundRow {

@@ -94,6 +94,18 @@ export const AREAS = {
     listCapability: 'analytics.query.read',
     releaseHeader: 'x-data-release-id',
   },
+  sinasc: {
+    label: { pt: 'Nascimentos (SINASC)', en: 'Births (SINASC)' },
+    records: { pt: 'nascimentos', en: 'births' },
+    files: { pt: 'DNUFAAAA.dbc do SINASC', en: 'DNUFAAAA.dbc files of SINASC' },
+    source: { ...MINISTRY, name: 'Sistema de Informações sobre Nascidos Vivos (SINASC)' },
+    periods: 'months',
+    firstMonth: 199401,
+    needs: ['demography'],
+    isRequired: false,
+    listCapability: 'analytics.query.read',
+    releaseHeader: 'x-data-release-id',
+  },
   financing: {
     label: { pt: 'Financiamento', en: 'Financing' },
     records: { pt: 'financiamento', en: 'financing' },

@@ -215,6 +215,74 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     'Valor aprovado dos estabelecimentos do lugar por habitante do lugar. Quem atende vizinhos tem valor alto: não é o que se gastou com os moradores.',
     'Approved value of the facilities of a place over its inhabitants. It is high where neighbours are treated: it is not what was spent on the residents.',
   ),
+  births: both(
+    'Nascidos vivos declarados, pela residência da mãe e pelo mês de nascimento. Não são gestações nem partos; faltam os não declarados e os de mês desconhecido, listados como linhas separadas.',
+    'Declared live births, by residence of the mother and month of birth. They are neither pregnancies nor deliveries; births that were not declared are missing, and those of unknown month are listed as rows set aside.',
+  ),
+  births_per_1000: both(
+    'Nascidos vivos por mil habitantes do censo: depende das idades da população, e de um mês não é a taxa do ano.',
+    'Live births per 1,000 inhabitants of the census: it depends on the ages of the population, and that of a month is not the rate of the year.',
+  ),
+  births_low_weight: both(
+    'Nascidos com menos de 2.500 g; os de peso desconhecido não contam.',
+    'Births under 2,500 g; those of unknown weight do not count.',
+  ),
+  births_known_weight: both(
+    'Nascidos cujo peso é conhecido: o denominador do baixo peso.',
+    'Births whose weight is known: the denominator of low birth weight.',
+  ),
+  births_preterm: both(
+    'Nascidos com menos de 37 semanas; os de gestação desconhecida não contam, e a série quebra em 2011.',
+    'Births under 37 weeks; those of unknown gestation do not count, and the series breaks in 2011.',
+  ),
+  births_known_gestation: both(
+    'Nascidos cuja gestação é conhecida: o denominador da prematuridade.',
+    'Births whose gestation is known: the denominator of preterm births.',
+  ),
+  births_caesarean: both(
+    'Nascidos por cesárea; os de parto desconhecido não contam.',
+    'Births by caesarean; those of unknown delivery do not count.',
+  ),
+  births_known_delivery: both(
+    'Nascidos cujo tipo de parto é conhecido: o denominador das cesáreas.',
+    'Births whose delivery is known: the denominator of caesareans.',
+  ),
+  births_prenatal_7plus: both(
+    'Nascidos com 7 ou mais consultas de pré-natal; os de consultas desconhecidas não contam.',
+    'Births with 7 or more prenatal visits; those of unknown visits do not count.',
+  ),
+  births_known_prenatal: both(
+    'Nascidos cujas consultas de pré-natal são conhecidas: o denominador das 7 ou mais.',
+    'Births whose prenatal visits are known: the denominator of 7 or more.',
+  ),
+  births_adolescent_mothers: both(
+    'Nascidos de mães de 10 a 19 anos; os de idade desconhecida da mãe não contam.',
+    'Births of mothers of 10 to 19 years; those whose mother’s age is unknown do not count.',
+  ),
+  births_known_mother_age: both(
+    'Nascidos cuja mãe tem idade conhecida: o denominador das mães adolescentes.',
+    'Births whose mother’s age is known: the denominator of adolescent mothers.',
+  ),
+  low_birth_weight_share: both(
+    'Com menos de 2.500 g entre os de peso conhecido. Peso em branco, 0 ou 9999 é desconhecido.',
+    'Under 2,500 g among births of known weight. A weight that is blank, 0 or 9999 is unknown.',
+  ),
+  preterm_share: both(
+    'Com menos de 37 semanas entre os de gestação conhecida. A série quebra em 2011, quando as semanas passaram a ser contadas: não compare anos de antes e depois.',
+    'Under 37 weeks among births of known gestation. The series breaks in 2011, when weeks began to be counted: do not compare years before with years after.',
+  ),
+  caesarean_share: both(
+    'Cesáreas entre os nascidos de tipo de parto conhecido. Conta nascidos, não partos: gêmeos contam dois.',
+    'Caesareans among births of known delivery. It counts births, not deliveries: twins count twice.',
+  ),
+  prenatal_7plus_share: both(
+    'Com 7 ou mais consultas entre os de consultas conhecidas. Nada diz de quando o pré-natal começou; os arquivos de 1994 e 1995 não têm códigos conhecidos.',
+    'With 7 or more visits among births of known visits. It does not say when prenatal care began; files of 1994 and 1995 have no known codes.',
+  ),
+  adolescent_mothers_share: both(
+    'De mães de 10 a 19 anos entre os de idade da mãe conhecida. Não é a fecundidade das adolescentes.',
+    'Of mothers of 10 to 19 years among births whose mother’s age is known. It is not the fertility of adolescents.',
+  ),
   federal_health_transfers: both(
     'O que o Fundo Nacional de Saúde transferiu no ano, bruto, em reais da época. Não é o que foi gasto, e não se soma a SICONFI nem a SIOPS.',
     'What the national health fund transferred in the year, gross, in reais of the time. It is not what was spent, and may not be added to SICONFI or SIOPS.',

@@ -12,6 +12,7 @@ import { DIMENSIONS as PERIODS } from './periods.ts'
 import * as sia from './sia/index.ts'
 import * as sih from './sih/index.ts'
 import * as sim from './sim/index.ts'
+import * as sinasc from './sinasc/index.ts'
 import * as territory from './territory/index.ts'
 
 export const FIELDS = {
@@ -23,6 +24,7 @@ export const FIELDS = {
   ...sih.FIELDS,
   ...sia.FIELDS,
   ...sim.FIELDS,
+  ...sinasc.FIELDS,
   ...financing.FIELDS,
 }
 export const DATASETS = {
@@ -33,6 +35,7 @@ export const DATASETS = {
   ...sih.DATASETS,
   ...sia.DATASETS,
   ...sim.DATASETS,
+  ...sinasc.DATASETS,
   ...financing.DATASETS,
 }
 export const DIMENSIONS = {
@@ -43,6 +46,7 @@ export const DIMENSIONS = {
   ...sih.DIMENSIONS,
   ...sia.DIMENSIONS,
   ...sim.DIMENSIONS,
+  ...sinasc.DIMENSIONS,
   ...PERIODS,
 }
 export const FACTS = {
@@ -51,6 +55,7 @@ export const FACTS = {
   ...sih.FACTS,
   ...sia.FACTS,
   ...sim.FACTS,
+  ...sinasc.FACTS,
   ...financing.FACTS,
 }
 export const METRICS = {
@@ -59,5 +64,6 @@ export const METRICS = {
   ...sih.METRICS,
   ...sia.METRICS,
   ...sim.METRICS,
+  ...sinasc.METRICS,
   ...financing.METRICS,
 }

@@ -56,6 +56,7 @@ export type Limits =
 const EVENT_FIELDS = new Set([
   'admissions',
   'deaths',
+  'births',
   'icsap_admissions',
   'icsap_universe_admissions',
   'maternal_deaths',

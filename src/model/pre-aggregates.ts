@@ -17,6 +17,7 @@ import { type Condition, METRIC_CODES, type Measure, measuresOf } from './metric
 import { PRE_AGGREGATES as OF_SIA } from './sia/pre-aggregates.ts'
 import { PRE_AGGREGATES as OF_SIH } from './sih/pre-aggregates.ts'
 import { PRE_AGGREGATES as OF_SIM } from './sim/pre-aggregates.ts'
+import { PRE_AGGREGATES as OF_SINASC } from './sinasc/pre-aggregates.ts'
 import type { FlowLevel } from './types.ts'
 
 export type { CnesFacts } from './cnes/pre-aggregates.ts'
@@ -26,7 +27,7 @@ export interface PreAggregate {
   readonly keys: readonly DimensionCode[]
 }
 
-const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH, ...OF_SIA, ...OF_SIM }
+const PRE_AGGREGATES = { ...OF_CNES, ...OF_SIH, ...OF_SIA, ...OF_SIM, ...OF_SINASC }
 export type PreAggregateName = keyof typeof PRE_AGGREGATES
 export const PRE_AGGREGATE_NAMES = Object.keys(PRE_AGGREGATES) as PreAggregateName[]
 export const preAggregateOf = (name: PreAggregateName): PreAggregate => PRE_AGGREGATES[name]
@@ -162,7 +163,9 @@ export const factColumns = ({ keys }: PreAggregate): string[] =>
 export function nameCondition(condition: Condition): string {
   if ('above' in condition) return `_with_${condition.field}${condition.above === 0 ? '' : condition.above}`
   if ('equals' in condition) return `_of_${condition.field}_${condition.equals}`
-  if ('oneOf' in condition) return `_of_${condition.field}_${condition.oneOf.join('_')}`
+  // Codes of classes, such as 10-14 and 4000+, hold characters that names of columns cannot have.
+  if ('oneOf' in condition)
+    return `_of_${condition.field}_${condition.oneOf.join('_').replaceAll('-', 'to').replaceAll('+', 'up')}`
   if ('flag' in condition) return `_${condition.flag}`
   if ('anyFlag' in condition) return `_${condition.anyFlag.join('_or_')}`
   if ('outsourced' in condition) return '_outsourced'

@@ -125,7 +125,9 @@ function needsOfMeasure({ dataset, field = '', where = [] }: Measure): readonly 
   if (isPopulation(dataset)) return []
   if (BY_DIAGNOSIS.has(field)) return [dataset, `${dataset}/icsap_group` as DimensionNeed]
   if (isAddedUp(dataset)) {
-    const columns = where.flatMap((condition) => ('equals' in condition ? [condition.field] : []))
+    const columns = where.flatMap((condition) =>
+      'equals' in condition || 'oneOf' in condition ? [condition.field] : [],
+    )
     const dimensions = codedDimensionsOf(dataset).filter(
       (code) => columns.includes(dimensionOf(code).column) || NEEDS_OF_FIELD[field] === code,
     )

@@ -146,7 +146,7 @@ t.test(
         'those it shows',
       )
       // Admissions, production and financing have releases of their own: test/http/admissions.exhaustive.test.ts, test/http/health-financing.test.ts.
-      if (['sih', 'sia', 'financing'].includes(route.dataset.area)) continue
+      if (['sih', 'sia', 'sinasc', 'financing'].includes(route.dataset.area)) continue
       const filter =
         name === 'facilities'
           ? 'status=all'

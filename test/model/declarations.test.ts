@@ -13,6 +13,7 @@ import * as periods from '../../src/model/periods.ts'
 import * as sia from '../../src/model/sia/index.ts'
 import * as sih from '../../src/model/sih/index.ts'
 import * as sim from '../../src/model/sim/index.ts'
+import * as sinasc from '../../src/model/sinasc/index.ts'
 import * as territory from '../../src/model/territory/index.ts'
 
 t.test('no two areas declare one name', async (t) => {
@@ -26,6 +27,7 @@ t.test('no two areas declare one name', async (t) => {
       sih,
       sia,
       sim,
+      sinasc,
       financing,
       periods,
     ].flatMap((area) => Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}))
@@ -44,7 +46,9 @@ t.test('what a number of admissions, production or transfers means is said in bo
   const codes = METRIC_CODES.filter(
     (code) =>
       isFlowMetric(code) ||
-      ['sih', 'sia', 'sim', 'financing'].includes(datasetOf(measuresOf(code).numerator.dataset).area),
+      ['sih', 'sia', 'sim', 'sinasc', 'financing'].includes(
+        datasetOf(measuresOf(code).numerator.dataset).area,
+      ),
   )
   t.same(Object.keys(MEANINGS).sort(), codes.toSorted())
   for (const [code, { pt, en }] of Object.entries(MEANINGS)) {

@@ -904,6 +904,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sinasc/monthly": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Live births by month of birth, municipality of residence of the mother, her age group, weight, gestation, prenatal visits, delivery, race and sex, each row with the published file that it was added up from.
+         * @description Needs the capability analytics.query.read.
+         */
+        get: operations["listBirths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/health-financing/sources": {
         parameters: {
             query?: never;
@@ -1861,6 +1881,42 @@ export interface components {
             data: components["schemas"]["BedType"][];
             meta: components["schemas"]["ReleaseMeta"];
         };
+        /** @description Live births by month of birth, municipality of residence of the mother, her age group, weight, gestation, prenatal visits, delivery, race and sex, added up from the yearly files by state of residence (DN). What is not known is null. */
+        Births: {
+            /** @description Competence month of the published data. */
+            reference_period: string;
+            /** @description State of residence; null where not known. */
+            residence_uf: string | null;
+            /** @description Municipality of residence, IBGE code of 7 digits; the ignored one of the state where the code is none of the list, null where no state is known. */
+            residence_municipality_code: number | null;
+            /** @description Age group of the mother (IDADEMAE), 5 years each; null where unknown. */
+            mother_age_group: string | null;
+            /** @description Class of the weight at birth in grams (PESO); null where unknown (0, 9999, blank). */
+            weight_class_code: string | null;
+            /** @description Class of the weeks of gestation (GESTACAO); null where unknown. From 2011 on, weeks are counted and no longer chosen from classes: the series breaks there. */
+            gestation_class_code: string | null;
+            /** @description Class of the number of prenatal visits (CONSULTAS); null where unknown, as in all files of 1994 and 1995. */
+            prenatal_visits_class_code: string | null;
+            /** @description Delivery (PARTO): 1 vaginal, 2 caesarean; in 1994 and 1995 also 3 forceps and 4 other. */
+            delivery_code: string | null;
+            /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
+            race_code: string | null;
+            /**
+             * @description F female or M male.
+             * @enum {string}
+             */
+            sex: "F" | "M";
+            /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
+            processing_uf: string;
+            /** @description Live births. Unit: births. */
+            births: number;
+            /** @description Published file the row came from; null for built-in code lists. */
+            source_file: string | null;
+            /** @description SHA-256 of the published file that the row was added up from. */
+            source_sha256: string;
+            /** @description Records of that file. Unit: rows. */
+            source_rows: number;
+        };
         /** @description A dimension of the catalog. */
         CatalogDimension: {
             code: components["schemas"]["DimensionCode"];
@@ -2091,7 +2147,7 @@ export interface components {
             meta: components["schemas"]["ReleaseMeta"];
         };
         /** @enum {string} */
-        DimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "race" | "cause_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "icsap_group" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "infant_age" | "cause_chapter" | "cause_category" | "place_of_death" | "reference_year" | "reference_quarter" | "reference_quadrimester";
+        DimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "race" | "cause_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "icsap_group" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "infant_age" | "cause_chapter" | "cause_category" | "place_of_death" | "mother_age_group" | "birth_weight" | "gestation" | "prenatal_visits" | "delivery" | "reference_year" | "reference_quarter" | "reference_quadrimester";
         /** @description A member of a dimension. */
         DimensionMember: {
             /** @description Code of the member; null: without a code. */
@@ -2943,7 +2999,7 @@ export interface components {
             version: string;
         };
         /** @enum {string} */
-        MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
+        MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "births" | "births_per_1000" | "births_low_weight" | "births_known_weight" | "low_birth_weight_share" | "births_preterm" | "births_known_gestation" | "preterm_share" | "births_caesarean" | "births_known_delivery" | "caesarean_share" | "births_prenatal_7plus" | "births_known_prenatal" | "prenatal_7plus_share" | "births_adolescent_mothers" | "births_known_mother_age" | "adolescent_mothers_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
         /** @enum {string} */
         MetricSide: "numerator" | "less" | "denominator";
         /** @description Municipalities, administrative regions of the Federal District, and the ignored municipality of each state. */
@@ -3495,7 +3551,7 @@ export interface components {
              * @description What it covers.
              * @enum {string}
              */
-            area: "cnes" | "demography" | "sih" | "sia" | "sim" | "financing" | "analytics";
+            area: "cnes" | "demography" | "sih" | "sia" | "sim" | "sinasc" | "financing" | "analytics";
             /** @description Reference periods, ascending. */
             periods: string[];
             /** @description Rows of all files. */
@@ -3568,7 +3624,7 @@ export interface components {
             format: 1;
             release_id: string;
             /** @enum {string} */
-            area: "cnes" | "demography" | "sih" | "sia" | "sim" | "financing" | "analytics";
+            area: "cnes" | "demography" | "sih" | "sia" | "sim" | "sinasc" | "financing" | "analytics";
             scope: string;
             month: number;
             synthetic: boolean;
@@ -3768,6 +3824,11 @@ export interface components {
         };
         SimMonthlyListResponse: {
             data: components["schemas"]["Deaths"][];
+            pagination: components["schemas"]["Pagination"];
+            meta: components["schemas"]["ReleaseMeta"];
+        };
+        SinascMonthlyListResponse: {
+            data: components["schemas"]["Births"][];
             pagination: components["schemas"]["Pagination"];
             meta: components["schemas"]["ReleaseMeta"];
         };
@@ -10859,6 +10920,193 @@ export interface operations {
             };
         };
     };
+    listBirths: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Two-letter abbreviation of the state.
+                 * @example [
+                 *       "RR",
+                 *       "AC"
+                 *     ]
+                 */
+                uf?: ("RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF")[];
+                /**
+                 * @description IBGE code of the managing municipality, 7 digits.
+                 * @example [
+                 *       "1400100"
+                 *     ]
+                 */
+                municipality_ibge_code?: string[];
+                /** @description Age group of the mother (IDADEMAE), 5 years each; null where unknown. */
+                mother_age_group?: ("00-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50+")[];
+                /** @description Class of the weight at birth in grams (PESO); null where unknown (0, 9999, blank). */
+                weight_class_code?: ("0001-0499" | "0500-0999" | "1000-1499" | "1500-2499" | "2500-2999" | "3000-3999" | "4000+")[];
+                /** @description Class of the weeks of gestation (GESTACAO); null where unknown. From 2011 on, weeks are counted and no longer chosen from classes: the series breaks there. */
+                gestation_class_code?: ("00-21" | "22-27" | "28-31" | "28-36" | "32-36" | "37-41" | "42+")[];
+                /** @description Class of the number of prenatal visits (CONSULTAS); null where unknown, as in all files of 1994 and 1995. */
+                prenatal_visits_class_code?: ("0" | "1-3" | "1-6" | "4-6" | "7+")[];
+                /** @description Delivery (PARTO): 1 vaginal, 2 caesarean; in 1994 and 1995 also 3 forceps and 4 other. */
+                delivery_code?: ("1" | "2" | "3" | "4")[];
+                /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
+                race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
+                /**
+                 * @description F female or M male.
+                 * @example [
+                 *       "F"
+                 *     ]
+                 */
+                sex?: ("F" | "M")[];
+                /**
+                 * @description Fields to order by, with - before descending ones; the key of the records decides what they leave open.
+                 * @example [
+                 *       "births"
+                 *     ]
+                 */
+                sort?: ("births" | "-births")[];
+                /**
+                 * @description Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description next_cursor of the page before, unchanged, with the same parameters. */
+                cursor?: string;
+                /**
+                 * @description true adds pagination.total.
+                 * @example true
+                 */
+                count?: boolean;
+                /**
+                 * @description YYYY-MM, or all where a list takes it; the newest month without it.
+                 * @example 2026-05
+                 */
+                reference_period?: string;
+                /** @description The release to answer from; 409 when it is not here. */
+                expected_release_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description Release the answer comes from. */
+                    "x-data-release-id"?: string;
+                    /** @description Of these bytes, for If-None-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SinascMonthlyListResponse"];
+                    "text/csv": string;
+                };
+            };
+            /** @description The client has this answer already: If-None-Match names its ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Format not offered */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listHealthFinancing: {
         parameters: {
             query?: {
@@ -11209,7 +11457,7 @@ export interface operations {
                  * @description Code of a metric of the catalog.
                  * @example bed_capacity_existing
                  */
-                metricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
+                metricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "births" | "births_per_1000" | "births_low_weight" | "births_known_weight" | "low_birth_weight_share" | "births_preterm" | "births_known_gestation" | "preterm_share" | "births_caesarean" | "births_known_delivery" | "caesarean_share" | "births_prenatal_7plus" | "births_known_prenatal" | "prenatal_7plus_share" | "births_adolescent_mothers" | "births_known_mother_age" | "adolescent_mothers_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
             };
             cookie?: never;
         };
@@ -11377,7 +11625,7 @@ export interface operations {
                  * @description Code of a dimension of the catalog.
                  * @example state
                  */
-                dimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "race" | "cause_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "icsap_group" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "infant_age" | "cause_chapter" | "cause_category" | "place_of_death" | "reference_year" | "reference_quarter" | "reference_quadrimester";
+                dimensionCode: "state" | "municipality" | "facility" | "facility_type" | "management_type" | "legal_nature" | "bed_category" | "bed_type" | "equipment_category" | "equipment_type" | "specialized_service" | "specialized_service_classification" | "service_characteristic" | "provider_kind" | "reference_period" | "region" | "health_region" | "health_macroregion" | "sex" | "age_group" | "race" | "cause_group" | "procedure_group" | "procedure_subgroup" | "procedure_form" | "procedure" | "care_character" | "complexity" | "financing_kind" | "diagnosis_chapter" | "diagnosis_category" | "icsap_group" | "residence_state" | "residence_municipality" | "residence_health_region" | "care_period" | "infant_age" | "cause_chapter" | "cause_category" | "place_of_death" | "mother_age_group" | "birth_weight" | "gestation" | "prenatal_visits" | "delivery" | "reference_year" | "reference_quarter" | "reference_quadrimester";
             };
             cookie?: never;
         };

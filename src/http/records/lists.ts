@@ -17,6 +17,7 @@ import {
   planList,
   planPoints,
   planSorted,
+  positionValue,
 } from '../../query/lists/list.ts'
 import { parseSort, type SortTerm } from '../../query/lists/order.ts'
 import { chordFrom, distanceOf, type Near, type Place, placeOf, reachOf } from '../../query/lists/places.ts'
@@ -381,6 +382,8 @@ function itemOf(
 }
 
 const keyValue = (row: Row, column: string): string | number => {
-  const value = row[column] as string | number
-  return column === 'reference_period' ? Number(String(value).replace('-', '')) : value
+  const value = row[column] as string | number | null
+  return column === 'reference_period'
+    ? Number(String(value).replace('-', ''))
+    : positionValue(column as FieldName, value)
 }

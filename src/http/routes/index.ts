@@ -3,6 +3,7 @@ import type { Route } from '../route.ts'
 import { ADMISSIONS } from './admissions.ts'
 import { ANALYTICS } from './analytics.ts'
 import { BED_CAPACITY } from './bed-capacity.ts'
+import { BIRTHS } from './births.ts'
 import { DEATHS } from './deaths.ts'
 import { DEMOGRAPHY } from './demography.ts'
 import { EQUIPMENT_INVENTORY } from './equipment-inventory.ts'
@@ -30,6 +31,7 @@ export const ROUTES: readonly Route[] = [
   ...DEMOGRAPHY,
   ...ADMISSIONS,
   ...DEATHS,
+  ...BIRTHS,
   ...HEALTH_FINANCING,
   ...ANALYTICS,
   ...EXPORTS,

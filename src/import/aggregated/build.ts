@@ -7,6 +7,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { STATES } from '../../model/territory/states.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { BuildContext, BuiltArea } from '../area.ts'
 import { stageMunicipalityCodes } from '../cnes/municipality-codes.ts'
@@ -152,7 +153,8 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       await definition.completeRows?.(session)
       await session.run(`INSERT INTO ${area}_codes ${definition.usedCodes}`)
       const rowsByState = groupBy(totals, ({ uf }) => uf)
-      const states = [...rowsByState.keys()].sort()
+      // Files of residents abroad are of no state.
+      const states = [...rowsByState.keys()].filter((uf) => STATES.some((state) => state.uf === uf)).sort()
       const rowsOf = (uf: string): number =>
         (rowsByState.get(uf) ?? []).reduce((sum, { rows }) => sum + rows, 0)
       for (const month of definition.periodsOf?.(period, totals) ?? [period]) {

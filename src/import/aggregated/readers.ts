@@ -2,10 +2,12 @@
 import { readProduction } from '../sia/production-files.ts'
 import { readAdmissions } from '../sih/admission-files.ts'
 import { readDeaths } from '../sim/death-files.ts'
+import { readBirths } from '../sinasc/birth-files.ts'
 
 /** `groups` names the members of a result that hold sums by group. */
 export const READERS = {
   admissions: { read: readAdmissions, groups: ['byHospital', 'byResidence', 'byFlow'] },
+  births: { read: readBirths, groups: ['groups'] },
   production: { read: readProduction, groups: ['groups'] },
   deaths: { read: readDeaths, groups: ['groups'] },
 } as const

@@ -90,6 +90,22 @@ const DEATHS: SourceFacts = {
   heading: 'deaths',
 }
 
+const BIRTHS: SourceFacts = {
+  ...DEATHS,
+  table: 'SINASC, DN',
+  limitations: [
+    both(
+      'Só nascidos vivos declarados; a cobertura do registro varia entre lugares e anos.',
+      'Only declared live births; the coverage of the register varies among places and years.',
+    ),
+    both(
+      'Nascidos de mês desconhecido não contam; classes desconhecidas ficam fora das proporções.',
+      'Births of unknown month do not count; unknown classes are left out of the shares.',
+    ),
+  ],
+  heading: 'births',
+}
+
 export const SOURCES: Readonly<Record<FactDataset, SourceFacts>> = {
   facilities: registry(
     'ST',
@@ -164,6 +180,7 @@ export const SOURCES: Readonly<Record<FactDataset, SourceFacts>> = {
   hospital_admissions_by_residence: ADMISSIONS,
   hospital_admission_flows: ADMISSIONS,
   deaths: DEATHS,
+  births: BIRTHS,
   outpatient_production: {
     publisher: MINISTRY,
     table: 'SIA/SUS, PA',

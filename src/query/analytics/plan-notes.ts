@@ -89,7 +89,7 @@ export function residenceNotes(
   view: ReleaseView,
 ): Note[] {
   if (!dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))) return []
-  // Files of deaths are by residence, so only admissions of residents may lie in files of other states.
+  // Files of deaths and births are by residence, so only admissions of residents may lie in files of other states.
   const admissions = metrics.filter(({ needs }) => needs.includes('hospital_admissions_by_residence'))
   const months = allPeriods(admissions.map(({ requested }) => requested))
   const isComplete = months.every(

@@ -3,8 +3,8 @@
  * of them, in key order. A page reads one row more than its limit, so that the caller knows whether it is the last. Pure.
  */
 import type { Dataset } from '../../model/datasets.ts'
-import type { FieldName } from '../../model/fields.ts'
-import { EMPTY, ident, join, type Sql, type SqlValue, sql, table } from '../../sql.ts'
+import { type FieldName, fieldOf } from '../../model/fields.ts'
+import { EMPTY, ident, join, type Sql, type SqlValue, sql, TEXT, table } from '../../sql.ts'
 import { filterConditions, whereClause } from './filters.ts'
 import { orderTerms, type SortTerm } from './order.ts'
 import { type Place, placeConditions } from './places.ts'
@@ -29,6 +29,17 @@ export const orderOf = ({ dataset, period }: Omit<ListQuestion, 'filters'>): rea
 
 const source = ({ dataset, period }: Omit<ListQuestion, 'filters'>): Sql =>
   table(dataset.name, typeof period === 'number' ? period : null)
+/** Takes the place of null in positions of a list. No code and no number of the data is larger, because nulls come last. */
+const LAST = { integer: 2_147_483_647, other: '~' } as const
+const lastValue = (column: FieldName): string | number =>
+  fieldOf(column).type === 'integer' ? LAST.integer : LAST.other
+/** @returns the value of a key column in a position */
+export const positionValue = (column: FieldName, value: string | number | null): string | number =>
+  value ?? lastValue(column)
+const keyValue = (column: FieldName, prefix: Sql = EMPTY): Sql =>
+  fieldOf(column).nullable === true
+    ? sql`coalesce(${prefix}${ident(column)}, ${lastValue(column)})`
+    : sql`${prefix}${ident(column)}`
 const columns = (fields: readonly FieldName[]): Sql => join(fields.map(ident), ', ')
 
 export function planList(
@@ -55,7 +66,7 @@ const conditionsOf = ({ dataset, filters, place = null }: ListQuestion): Sql[] =
 
 const matchKeys = (order: readonly FieldName[]): Sql =>
   join(
-    order.map((column) => sql`listed.${ident(column)} = keys.${ident(column)}`),
+    order.map((column) => sql`${keyValue(column, TEXT('listed.'))} = ${keyValue(column, TEXT('keys.'))}`),
     ' AND ',
   )
 
@@ -72,7 +83,7 @@ export function planSorted(
 ): Sql {
   const order = orderOf(question)
   const terms = [...orderTerms(question.sort ?? []), ...order.map(ident)]
-  const lastRowConditions = order.map((column, at) => sql`${ident(column)} = ${after?.[at] as SqlValue}`)
+  const lastRowConditions = order.map((column, at) => sql`${keyValue(column)} = ${after?.[at] as SqlValue}`)
   const afterLastRow =
     after === null
       ? EMPTY
@@ -127,11 +138,13 @@ export function planRecord(
 function afterKey(order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {
   const first = order[0]
   const steps = order.map((column, index) => {
-    const equal = order.slice(0, index).map((before, at) => sql`${ident(before)} = ${after[at] as SqlValue}`)
-    return sql`(${join([...equal, sql`${ident(column)} > ${after[index] as SqlValue}`], ' AND ')})`
+    const equal = order
+      .slice(0, index)
+      .map((before, at) => sql`${keyValue(before)} = ${after[at] as SqlValue}`)
+    return sql`(${join([...equal, sql`${keyValue(column)} > ${after[index] as SqlValue}`], ' AND ')})`
   })
   return [
-    ...(first === undefined ? [] : [sql`${ident(first)} >= ${after[0] as SqlValue}`]),
+    ...(first === undefined ? [] : [sql`${keyValue(first)} >= ${after[0] as SqlValue}`]),
     sql`(${join(steps, ' OR ')})`,
   ]
 }

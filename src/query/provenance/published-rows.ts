@@ -7,6 +7,7 @@ import type { Row } from '../../engine/types.ts'
 import type { AddedUpTable } from '../../model/dimensions.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
+import { COLUMN_NAMES as BIRTH_COLUMNS } from '../../model/sinasc/layout.ts'
 import { deathRowsOf } from './published-deaths.ts'
 
 /** A condition on one row. The text is the row's cells, each trimmed, joined by a blank. */
@@ -24,7 +25,11 @@ export type PublishedRows = {
 }
 
 export const countField = (dataset: AddedUpTable): string =>
-  dataset === 'outpatient_production' ? 'records' : dataset === 'deaths' ? 'deaths' : 'admission_records'
+  dataset === 'outpatient_production'
+    ? 'records'
+    : dataset === 'deaths' || dataset === 'births'
+      ? dataset
+      : 'admission_records'
 
 const text = (value: Row[string] | undefined): string => String(value ?? '')
 const equals = (columns: string[], code: string): CellCondition => ({ columns, pattern: `^${code}$` })
@@ -57,6 +62,7 @@ function inAgeGroup(group: string): CellCondition {
     : { columns, pattern: `^4 0*(${years.join('|')})$` }
 }
 
+const BIRTH_SEXES: Readonly<Record<string, string>> = { M: '^1$', F: '^2$' }
 const SEXES: Readonly<Record<string, string>> = { M: '^1$', F: '^[23]$' }
 
 /** @param record has the dataset's key and the field with its number of rows */
@@ -80,6 +86,30 @@ export function publishedRowsOf(dataset: AddedUpTable, record: Row): PublishedRo
     }
   }
   if (dataset === 'deaths') return { count, ...deathRowsOf(codeOf, text(record.reference_period)) }
+  if (dataset === 'births') {
+    const residence = codeOf('residence_municipality_code')
+    const alternatives = (names: readonly string[]): string[] => [names.join('|')]
+    // Rows of other months meet the conditions, too: dates of birth take no part.
+    return {
+      count,
+      where: [
+        {
+          columns: alternatives(BIRTH_COLUMNS.residence),
+          pattern: isIgnored(residence)
+            ? ''
+            : residence.startsWith('53')
+              ? '^53'
+              : `^${residence.slice(0, 6)}`,
+        },
+        { columns: alternatives(BIRTH_COLUMNS.sex), pattern: BIRTH_SEXES[codeOf('sex')] ?? '^(?![12]$)' },
+        {
+          columns: alternatives(BIRTH_COLUMNS.delivery),
+          pattern: codeOf('delivery_code') === '' ? '^(?![1-4]$)' : `^${codeOf('delivery_code')}$`,
+        },
+      ],
+      is_exact: false,
+    }
+  }
   const municipality = codeOf('municipality_ibge_code')
   const facility = codeOf('cnes_code')
   if (dataset === 'hospital_admissions')

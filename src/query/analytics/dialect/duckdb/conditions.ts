@@ -5,7 +5,7 @@ import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 
 /** Inlines a code of the model. Codes from requests must not pass here. */
 export function codeText(code: string): Sql {
-  if (!/^\w{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
+  if (!/^[\w+-]{1,20}$/.test(code)) throw new TypeError(`not a code: ${code}`)
   return TEXT(`'${code}'`)
 }
 
