@@ -106,8 +106,8 @@ const connection = await (await DuckDBInstance.create(':memory:')).connect()
 await connection.run(
   'CREATE TABLE cells (kind VARCHAR, period VARCHAR, uf VARCHAR, residence VARCHAR, age VARCHAR, sex VARCHAR, place VARCHAR, cause VARCHAR, race VARCHAR, pregnancy VARCHAR, puerperium VARCHAR)',
 )
-for (const [name, uf, year] of FILES)
-  for (const row of rowsByFile[name] ?? []) {
+for (const [name, uf, year] of FILES) {
+  const tuples = (rowsByFile[name] ?? []).map((row) => {
     const month = row.DTOBITO?.slice(2, 4) ?? row.DATAOBITO?.slice(2, 4) ?? ''
     const residence = (row.CODMUNRES ?? row.MUNIRES ?? '').slice(0, 6)
     const texts = [
@@ -123,10 +123,10 @@ for (const [name, uf, year] of FILES)
       row.OBITOGRAV,
       row.OBITOPUERP,
     ]
-    await connection.run(
-      `INSERT INTO cells VALUES (${texts.map((text) => (text === undefined ? 'NULL' : `'${text}'`)).join(', ')})`,
-    )
-  }
+    return `(${texts.map((text) => (text === undefined ? 'NULL' : `'${text}'`)).join(', ')})`
+  })
+  await connection.run(`INSERT INTO cells VALUES ${tuples.join(', ')}`)
+}
 /** Rules again, in SQL: years of an age, its five-year group, its part of the first year, chapter and race. */
 await connection.run(`CREATE VIEW deaths AS
   WITH aged AS (SELECT *, CASE WHEN age = '' OR age IN ('000', '999') THEN NULL WHEN age[1] = '4' THEN CAST(age[2:3] AS INTEGER)

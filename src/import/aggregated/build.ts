@@ -157,7 +157,11 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       const states = [...rowsByState.keys()].filter((uf) => STATES.some((state) => state.uf === uf)).sort()
       const rowsOf = (uf: string): number =>
         (rowsByState.get(uf) ?? []).reduce((sum, { rows }) => sum + rows, 0)
-      for (const month of definition.periodsOf?.(period, totals) ?? [period]) {
+      const monthsOf = (read: readonly FileTotals<Kind>[]): readonly number[] =>
+        definition.periodsOf?.(period, read) ?? [period]
+      for (const month of monthsOf(totals)) {
+        // In a year under way the files of some states end earlier: their later months are not collected.
+        const covered = states.filter((uf) => monthsOf(rowsByState.get(uf) ?? []).includes(month))
         outputs.push(...(await writeRows(session, staging, area, stagedTables, month)))
         for (const table of facts)
           coverage[table] = {
@@ -167,8 +171,8 @@ export async function buildAggregatedArea<Kind extends FileKind>(
               staging,
               table,
               month,
-              { family: 'state', states },
-              states.filter((uf) => rowsOf(uf) === 0),
+              { family: 'state', states: covered },
+              covered.filter((uf) => rowsOf(uf) === 0),
             ),
           }
       }

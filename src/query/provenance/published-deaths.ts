@@ -2,7 +2,7 @@
 import type { InfantAge } from '../../model/sim/code-lists.ts'
 import { PLACE_NOT_INFORMED } from '../../model/sim/code-lists.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
-import type { CellCondition, PublishedRows } from './published-rows.ts'
+import type { CellCondition, PublishedRows } from './cell-conditions.ts'
 
 const condition = (names: readonly string[], pattern: string): CellCondition => ({
   columns: [names.join('|')],

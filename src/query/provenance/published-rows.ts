@@ -8,21 +8,9 @@ import type { AddedUpTable } from '../../model/dimensions.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { COLUMN_NAMES as BIRTH_COLUMNS } from '../../model/sinasc/layout.ts'
+import { equals, hasCode, inMunicipality, isIgnored, type PublishedRows } from './cell-conditions.ts'
+import { flowRowsOf, residentRowsOf } from './published-admissions.ts'
 import { deathRowsOf } from './published-deaths.ts'
-
-/** A condition on one row. The text is the row's cells, each trimmed, joined by a blank. */
-export type CellCondition = {
-  /** Columns of the file. A bar separates alternatives, of which the first existing column counts. A missing column is empty. */
-  readonly columns: string[]
-  readonly pattern: string
-}
-
-export type PublishedRows = {
-  readonly count: number
-  readonly where: CellCondition[]
-  /** False for municipalities that the publisher does not name, because other rows may meet the conditions too. */
-  readonly is_exact: boolean
-}
 
 export const countField = (dataset: AddedUpTable): string =>
   dataset === 'outpatient_production'
@@ -32,59 +20,14 @@ export const countField = (dataset: AddedUpTable): string =>
       : 'admission_records'
 
 const text = (value: Row[string] | undefined): string => String(value ?? '')
-const equals = (columns: string[], code: string): CellCondition => ({ columns, pattern: `^${code}$` })
-/** Matches a code. The code for missing values also matches every cell that does not have the form of a code. */
-const hasCode = (columns: string[], code: string, missingCode: string, form: string): CellCondition =>
-  code === missingCode ? { columns, pattern: `^${missingCode}$|^(?!${form}$)` } : equals(columns, code)
-
-/**
- * Matches the six digits of a municipality code. Every code of the Federal District means Brasília. The "ignored" municipality of a state
- * stands for any unknown code.
- */
-function inMunicipality(column: string, code: string): CellCondition {
-  if (code === '') return { columns: [column], pattern: '' }
-  if (code.startsWith('53')) return { columns: [column], pattern: '^53' }
-  return isIgnored(code) ? { columns: [column], pattern: '' } : equals([column], code.slice(0, 6))
-}
-const isIgnored = (code: string): boolean => code === '' || /^(?!53)\d\d0000/.test(code)
-
-/** Matches a 5-year age group. Age units 2 and 3 are days and months, 4 is years, 5 is years above 100. */
-function inAgeGroup(group: string): CellCondition {
-  const columns = ['COD_IDADE', 'IDADE']
-  if (group === '') return { columns, pattern: '^(?![2345] )' }
-  const [first = 0, last] = group.split('-').map((age) => Number.parseInt(age, 10))
-  if (last === undefined) return { columns, pattern: '^4 0*([89]\\d|\\d{3})$|^5 ' }
-  const years = Array.from({ length: last - first + 1 }, (_, index) => first + index).filter(
-    (year) => year > 0,
-  )
-  return first === 0
-    ? { columns, pattern: `^[23] |^4( 0*(${years.join('|')})?)?$` }
-    : { columns, pattern: `^4 0*(${years.join('|')})$` }
-}
-
 const BIRTH_SEXES: Readonly<Record<string, string>> = { M: '^1$', F: '^2$' }
-const SEXES: Readonly<Record<string, string>> = { M: '^1$', F: '^[23]$' }
 
 /** @param record has the dataset's key and the field with its number of rows */
 export function publishedRowsOf(dataset: AddedUpTable, record: Row): PublishedRows {
   const count = Number(record[countField(dataset)] ?? 0)
   const codeOf = (field: string): string => text(record[field])
-  if (dataset === 'hospital_admissions_by_residence') {
-    const category = codeOf('diagnosis_category_code')
-    return {
-      count,
-      where: [
-        inMunicipality('MUNIC_RES', codeOf('residence_municipality_code')),
-        {
-          columns: ['DIAG_PRINC'],
-          pattern: category === '' ? '^(?![A-Z]\\d{2}[0-9A-Z]?$)' : `^${category}[0-9A-Z]?$`,
-        },
-        inAgeGroup(codeOf('age_group')),
-        { columns: ['SEXO'], pattern: SEXES[codeOf('sex')] ?? '^(?![123]$)' },
-      ],
-      is_exact: !isIgnored(codeOf('residence_municipality_code')),
-    }
-  }
+  if (dataset === 'hospital_admissions_by_residence') return { count, ...residentRowsOf(codeOf) }
+  if (dataset === 'hospital_admission_flows') return { count, ...flowRowsOf(codeOf) }
   if (dataset === 'deaths') return { count, ...deathRowsOf(codeOf, text(record.reference_period)) }
   if (dataset === 'births') {
     const residence = codeOf('residence_municipality_code')
