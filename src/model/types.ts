@@ -44,8 +44,13 @@ export type Filter =
   | { readonly kind: 'equals'; readonly column?: FieldName; readonly values: FilterValues }
   | { readonly kind: 'municipality'; readonly column: FieldName }
   | WithinFilter
-  /** Matches codes that begin with the requested digits; `digits` is the largest accepted number. */
-  | { readonly kind: 'prefix'; readonly column: FieldName; readonly digits: number }
+  /** Matches codes that begin with the requested digits; `digits` is the largest accepted number. Categories of CID may begin with a letter. */
+  | {
+      readonly kind: 'prefix'
+      readonly column: FieldName
+      readonly digits: number
+      readonly isCategory?: boolean
+    }
   | { readonly kind: 'positive'; readonly column: FieldName }
   | { readonly kind: 'flag'; readonly column: FieldName }
   | { readonly kind: 'search'; readonly codes: FieldName; readonly text: 'search_text' }

@@ -73,7 +73,9 @@ for (const [path, methods] of Object.entries(api.paths))
         names.filter(
           ({ name }) =>
             name !== 'reference_period' ||
-            !/listHealthFinancing|listOutpatient|listHospital/.test(operationId),
+            !/listHealthFinancing|listOutpatient|listHospital|listAdmissionFlows|listDeaths|listBirths/.test(
+              operationId,
+            ),
         ),
       )
       for (const names of requests) {

@@ -10350,6 +10350,13 @@ export interface operations {
                  */
                 diagnosis_chapter_code?: string[];
                 /**
+                 * @description Fields to order by, with - before descending ones; the key of the records decides what they leave open.
+                 * @example [
+                 *       "admissions"
+                 *     ]
+                 */
+                sort?: ("admissions" | "-admissions" | "days_of_stay" | "-days_of_stay" | "deaths" | "-deaths" | "value_total_cents" | "-value_total_cents")[];
+                /**
                  * @description Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.
                  * @example 10
                  */
@@ -10748,7 +10755,12 @@ export interface operations {
                  *     ]
                  */
                 health_region_code?: string[];
-                /** @description Category of the underlying cause: a letter and 2 digits of CID-10; before 1996, 3 digits of CID-9 (800 to 999 are external causes, published without their E). */
+                /**
+                 * @description Category of the underlying cause: a letter and 2 digits of CID-10; before 1996, 3 digits of CID-9 (800 to 999 are external causes, published without their E).
+                 * @example [
+                 *       "I21"
+                 *     ]
+                 */
                 cause_category_code?: string[];
                 /**
                  * @description F female or M male.
@@ -10764,11 +10776,26 @@ export interface operations {
                  *     ]
                  */
                 age_group?: ("00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+")[];
-                /** @description Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age. */
+                /**
+                 * @description Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age.
+                 * @example [
+                 *       "early_neonatal"
+                 *     ]
+                 */
                 infant_age_code?: ("early_neonatal" | "late_neonatal" | "post_neonatal" | "unknown")[];
-                /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
+                /**
+                 * @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it.
+                 * @example [
+                 *       "01"
+                 *     ]
+                 */
                 race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
-                /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. */
+                /**
+                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.
+                 * @example [
+                 *       "1"
+                 *     ]
+                 */
                 place_of_death_code?: ("1" | "2" | "3" | "4" | "5" | "6" | "9")[];
                 /**
                  * @description Fields to order by, with - before descending ones; the key of the records decides what they leave open.
@@ -10938,17 +10965,47 @@ export interface operations {
                  *     ]
                  */
                 municipality_ibge_code?: string[];
-                /** @description Age group of the mother (IDADEMAE), 5 years each; null where unknown. */
+                /**
+                 * @description Age group of the mother (IDADEMAE), 5 years each; null where unknown.
+                 * @example [
+                 *       "20-24"
+                 *     ]
+                 */
                 mother_age_group?: ("00-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50+")[];
-                /** @description Class of the weight at birth in grams (PESO); null where unknown (0, 9999, blank). */
+                /**
+                 * @description Class of the weight at birth in grams (PESO); null where unknown (0, 9999, blank).
+                 * @example [
+                 *       "3000-3999"
+                 *     ]
+                 */
                 weight_class_code?: ("0001-0499" | "0500-0999" | "1000-1499" | "1500-2499" | "2500-2999" | "3000-3999" | "4000+")[];
-                /** @description Class of the weeks of gestation (GESTACAO); null where unknown. From 2011 on, weeks are counted and no longer chosen from classes: the series breaks there. */
+                /**
+                 * @description Class of the weeks of gestation (GESTACAO); null where unknown. From 2011 on, weeks are counted and no longer chosen from classes: the series breaks there.
+                 * @example [
+                 *       "37-41"
+                 *     ]
+                 */
                 gestation_class_code?: ("00-21" | "22-27" | "28-31" | "28-36" | "32-36" | "37-41" | "42+")[];
-                /** @description Class of the number of prenatal visits (CONSULTAS); null where unknown, as in all files of 1994 and 1995. */
+                /**
+                 * @description Class of the number of prenatal visits (CONSULTAS); null where unknown, as in all files of 1994 and 1995.
+                 * @example [
+                 *       "7+"
+                 *     ]
+                 */
                 prenatal_visits_class_code?: ("0" | "1-3" | "1-6" | "4-6" | "7+")[];
-                /** @description Delivery (PARTO): 1 vaginal, 2 caesarean; in 1994 and 1995 also 3 forceps and 4 other. */
+                /**
+                 * @description Delivery (PARTO): 1 vaginal, 2 caesarean; in 1994 and 1995 also 3 forceps and 4 other.
+                 * @example [
+                 *       "2"
+                 *     ]
+                 */
                 delivery_code?: ("1" | "2" | "3" | "4")[];
-                /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
+                /**
+                 * @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it.
+                 * @example [
+                 *       "01"
+                 *     ]
+                 */
                 race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
                 /**
                  * @description F female or M male.

@@ -152,6 +152,7 @@ export const DATASETS = {
       residence_municipality_code: { kind: 'municipality', column: 'residence_municipality_code' },
       diagnosis_chapter_code: equals({ digits: 2 }),
     },
+    sorts: ['admissions', 'days_of_stay', 'deaths', 'value_total_cents'],
     description:
       'The same admissions by processing month, municipality of residence, municipality of the hospital, chapter of the main diagnosis, complexity and financing: who is admitted where.',
   },

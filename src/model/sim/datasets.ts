@@ -47,7 +47,7 @@ export const DATASETS = {
       uf: { ...equals({ uf: true }), column: 'residence_uf' },
       municipality_ibge_code: { kind: 'municipality', column: 'residence_municipality_code' },
       health_region_code: withinPlaces('residence_municipality_code').health_region_code,
-      cause_category_code: { kind: 'prefix', column: 'cause_category_code', digits: 3 },
+      cause_category_code: { kind: 'prefix', column: 'cause_category_code', digits: 3, isCategory: true },
       sex: equals({ list: Object.keys(SEXES) }),
       age_group: equals({ list: AGE_GROUPS }),
       infant_age_code: equals({ list: Object.keys(INFANT_AGES) }),

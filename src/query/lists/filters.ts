@@ -66,6 +66,12 @@ export function codeSchema(filter: Filter): z.ZodType<string, string> | null {
       'an IBGE code of 6 or 7 digits',
     )
   if (filter.kind === 'within') return valueSchema(PLACE_VALUES[filter.place])
+  if (filter.kind === 'prefix' && filter.isCategory === true)
+    return takes(
+      z.string().regex(new RegExp(`^[A-Z0-9]\\d{0,${filter.digits - 1}}$`)),
+      `de 1 a ${filter.digits} caracteres, o começo de uma categoria da CID, como I2 ou I21`,
+      `1 to ${filter.digits} characters, the begin of a category of CID, such as I2 or I21`,
+    )
   if (filter.kind === 'prefix')
     return takes(
       z.string().regex(new RegExp(`^\\d{1,${filter.digits}}$`)),
