@@ -105,6 +105,11 @@ for (const route of ROUTES)
       const validate = ajv.getSchema(`api#/components/schemas/${route.response}`)
       t.ok(validate?.(answer.body), JSON.stringify(validate?.errors?.slice(0, 2)))
     }
+    if (route.kind === 'list' && route.dataset.periodic && !isFile(route)) {
+      const all = await call(route, '?reference_period=all&limit=2')
+      const validate = ajv.getSchema(`api#/components/schemas/${route.response}`)
+      if (all.status === 200) t.ok(validate?.(all.body), JSON.stringify(validate?.errors?.slice(0, 2)))
+    }
     const area = releaseAreaOf(route)
     if (area !== null) {
       // A release without an area answers for itself.

@@ -2317,6 +2317,8 @@ export interface components {
             offers_any_sus: boolean | null;
             /** @description With near: kilometres to the point. Unit: km. */
             distance_km?: number;
+            /** @description Month of the row, with reference_period=all. */
+            reference_period?: string;
         };
         FacilityBedCapacityResponse: {
             data: {

@@ -174,6 +174,16 @@ export function recordSchemas(routes: readonly Route[]): Record<string, Json> {
         ? { 'facility?': { ...orNull(ref('FacilityBeside')), description: 'With include=facility.' } }
         : {}),
       ...(listRoute?.kind === 'list' && listRoute.features !== undefined ? { 'distance_km?': DISTANCE } : {}),
+      ...(listRoute !== undefined &&
+      route.dataset.periodic &&
+      !route.dataset.fields.includes('reference_period')
+        ? {
+            'reference_period?': {
+              ...FIELD_SCHEMAS.period,
+              description: 'Month of the row, with reference_period=all.',
+            },
+          }
+        : {}),
     })
     if (route.kind === 'record' && isDetailed(route))
       schemas[`${name}Detail`] = extend(
