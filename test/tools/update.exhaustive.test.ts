@@ -1,9 +1,12 @@
 /** `sus-data update` over simulated months: new, revised, one that fails a check, one that is still arriving; a server answers throughout. */
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import { createKey } from '../../src/keys/keys.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { startFtpServer } from '../fixtures/ftp-server.ts'
@@ -17,7 +20,14 @@ const publisher = await startFtpServer()
 t.teardown(() => publisher.close())
 const into = temporaryFolder('snapshots')
 const releasesDir = temporaryFolder('releases')
-const env = { SUS_SOURCE_DATASUS: publisher.url, SUS_SNAPSHOTS_DIR: into, SUS_RELEASES_DIR: releasesDir }
+const keysFile = join(temporaryFolder('update-keys'), 'keys.json')
+const key = createKey(keysFile, { name: 'update', capabilities: CAPABILITIES, rate: 10_000 }).secret
+const env = {
+  SUS_SOURCE_DATASUS: publisher.url,
+  SUS_SNAPSHOTS_DIR: into,
+  SUS_RELEASES_DIR: releasesDir,
+  SUS_KEYS_FILE: keysFile,
+}
 
 /** Runs an update while this process answers as the publisher. */
 const update = (...args: string[]) =>
@@ -44,7 +54,7 @@ t.test('four months', async (t) => {
   const { paths } = await fetchInto(into, env)
   const { analytics: first } = await importPaths(paths, { releasesDir, maxRejected: 0, makesRows: true })
   writePointer(releasesDir, first)
-  const server = await startServerProcess(releasesDir)
+  const server = await startServerProcess(releasesDir, { env: { SUS_KEYS_FILE: keysFile } })
   t.teardown(() => server.child.kill('SIGKILL'))
   const answers: number[] = []
   const refusals: number[] = []
@@ -55,6 +65,16 @@ t.test('four months', async (t) => {
     )
   }, 100)
   t.teardown(() => clearInterval(watch))
+
+  const post = (path: string, body: object): Promise<Response> =>
+    fetch(`http://127.0.0.1:${server.port}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  const pin = async (release: unknown): Promise<number> =>
+    (await post('/v1/analytics/query', { metrics: ['bed_capacity_existing'], expected_release_id: release }))
+      .status
 
   t.match(await update(), { status: 0, result: { result: 'nothing new', release_id: first } })
 
@@ -82,10 +102,21 @@ t.test('four months', async (t) => {
   t.match(failed.result.remedy, /the old release stays in service; .*promote analytics-\S+ --force REASON/)
   t.equal(await readPointer(releasesDir), revised.result.release_id, 'the old release stays in service')
   t.match(await update(), { status: 1, result: { result: 'stopped', candidate: failed.result.candidate } })
+  for (const release of [first, june.result.release_id, revised.result.release_id])
+    t.equal(await pin(release), 200, 'old releases can be pinned')
+  const linked = await post('/v1/links', { address: `/v1/releases/${first}` })
+  t.equal(linked.status, 200)
+  const { link } = ((await linked.json()) as { data: { link: string } }).data
   publishMonth(publisher, 202607, {}, '08-20-26  09:30AM')
   const july = await update('--keep', '2')
   t.match(july, { status: 0, result: { result: 'promoted' } })
-  t.type((july.result.pruned as { releases: number }).releases, 'number')
+  t.ok((july.result.pruned as { releases: number }).releases > 0)
+  t.notOk(
+    existsSync(join(releasesDir, june.result.release_id as string)),
+    'June before its revision is removed',
+  )
+  t.equal(await pin(revised.result.release_id), 200, 'the release of before is kept')
+  t.equal((await fetch(link)).status, 200, 'a link that lives keeps its release')
 
   // August begins to arrive.
   publisher.files.set(pathOf('ST', 202608), { content: dbcOf('ST', 202608), time: '09-15-26  09:30AM' })
