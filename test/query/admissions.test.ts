@@ -66,7 +66,7 @@ interface Twin {
 }
 const DAYS = "day(last_day(strptime(CAST(reference_period AS VARCHAR) || '01', '%Y%m%d')))"
 /** Admissions of flows whose two ends are known, or known and different, by two columns. */
-const known = (residence: string, hospital: string): string =>
+const knownPlaces = (residence: string, hospital: string): string =>
   `CASE WHEN ${residence} IS NOT NULL AND ${hospital} IS NOT NULL THEN admissions ELSE 0 END`
 const outside = (residence: string, hospital: string): string =>
   `CASE WHEN ${residence} <> ${hospital} THEN admissions ELSE 0 END`
@@ -118,15 +118,15 @@ const TWINS: Readonly<Record<string, Twin>> = {
     from: 'residences',
   },
   admissions_outside_municipality: flow(outside(...MUNICIPALITIES)),
-  admissions_of_known_municipality: flow(known(...MUNICIPALITIES)),
-  admissions_outside_municipality_share: flow(outside(...MUNICIPALITIES), known(...MUNICIPALITIES)),
+  admissions_of_known_municipality: flow(knownPlaces(...MUNICIPALITIES)),
+  admissions_outside_municipality_share: flow(outside(...MUNICIPALITIES), knownPlaces(...MUNICIPALITIES)),
   admissions_outside_health_region: flow(outside(...REGIONS)),
-  admissions_of_known_health_region: flow(known(...REGIONS)),
-  admissions_outside_health_region_share: flow(outside(...REGIONS), known(...REGIONS)),
+  admissions_of_known_health_region: flow(knownPlaces(...REGIONS)),
+  admissions_outside_health_region_share: flow(outside(...REGIONS), knownPlaces(...REGIONS)),
   admissions_outside_state: flow(outside(...UFS)),
-  admissions_of_known_state: flow(known(...UFS)),
-  admissions_outside_state_share: flow(outside(...UFS), known(...UFS)),
-  admissions_received_share: flow(outside(...MUNICIPALITIES), known(...MUNICIPALITIES)),
+  admissions_of_known_state: flow(knownPlaces(...UFS)),
+  admissions_outside_state_share: flow(outside(...UFS), knownPlaces(...UFS)),
+  admissions_received_share: flow(outside(...MUNICIPALITIES), knownPlaces(...MUNICIPALITIES)),
   admissions_with_distance: flow('CASE WHEN distance_km IS NULL THEN 0 ELSE admissions END'),
   distance_km_total: flow('coalesce(distance_km, 0) * admissions'),
   average_distance_km: {

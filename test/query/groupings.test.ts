@@ -78,7 +78,7 @@ t.test('a group is the question about its members, in every value', async (t) =>
     const [alone] = (await ask({ ...question, filters: [...question.filters, inStates(...states)] })).data
     t.same(data[index]?.metrics, alone?.metrics)
   }
-  // Whoever is in no group is left out of the totals, too.
+  // The totals leave out members of no group, too.
   const [all] = (await ask({ ...question, filters: [...question.filters, inStates('AC', 'AP', 'RR')] })).data
   t.same(totals?.[0]?.data[0]?.metrics, all?.metrics)
   t.same(meta.query.groupings, {
@@ -145,7 +145,7 @@ t.test('a group of which a state was not collected is null', async (t) => {
 })
 
 t.test('a filtered metric is the metric of the query with that filter', async (t) => {
-  const own = [{ dimension: 'complexity', operator: 'eq', value: '02' }]
+  const mediumFilter = [{ dimension: 'complexity', operator: 'eq', value: '02' }]
   const question = {
     group_by: ['state'],
     filters: [inMonth('2026-04')],
@@ -154,12 +154,15 @@ t.test('a filtered metric is the metric of the query with that filter', async (t
   }
   const both = await ask({
     ...question,
-    metrics: ['hospital_deaths', { metric: 'hospital_deaths', as: 'deaths_of_medium', filters: own }],
+    metrics: [
+      'hospital_deaths',
+      { metric: 'hospital_deaths', as: 'deaths_of_medium', filters: mediumFilter },
+    ],
   })
   const alone = await ask({
     ...question,
     metrics: ['hospital_deaths'],
-    filters: [...question.filters, ...own],
+    filters: [...question.filters, ...mediumFilter],
   })
   const renamed = alone.data.map(({ metrics }) =>
     Object.fromEntries(

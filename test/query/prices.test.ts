@@ -144,12 +144,12 @@ function valueByHand(
   let reais: Fraction = { top: 0n, bottom: 1n }
   for (const month of months) {
     const cents = rows.filter((row) => row.month === month).reduce((sum, row) => sum + row.cents, 0n)
-    const own = index.get(month) ?? 0n
+    const indexNumber = index.get(month) ?? 0n
     reais = add(
       reais,
       prices === null
         ? { top: cents, bottom: 100n }
-        : { top: cents * mean, bottom: 100n * own * BigInt(target.length) },
+        : { top: cents * mean, bottom: 100n * indexNumber * BigInt(target.length) },
     )
   }
   if (metric === 'average_admission_value') return divide(reais, { top: admissions, bottom: 1n })
@@ -243,11 +243,11 @@ async function compareDrawn(
     }
     const answer = await ask(client, body)
     const monthsOfRow = (codes: Codes): string[] | null => {
-      const own = months.filter((month) =>
+      const coveredMonths = months.filter((month) =>
         PERIODS.every((code) => codes[code] === undefined || nameOfPeriod(code, month) === codes[code]),
       )
-      if (window === 1) return own
-      const at = twin.months.indexOf(own[0] ?? '')
+      if (window === 1) return coveredMonths
+      const at = twin.months.indexOf(coveredMonths[0] ?? '')
       return at === 0 ? null : twin.months.slice(at - 1, at + 1)
     }
     const valueAt = (metric: string, codes: Codes, own: readonly string[] | null): Fraction | null =>
@@ -263,11 +263,11 @@ async function compareDrawn(
     ])
       for (const row of rows) {
         const codes = codesOf(row)
-        const own = monthsOfRow(codes)
+        const rowMonths = monthsOfRow(codes)
         for (const metric of metrics) {
-          const value = valueAt(metric, codes, own)
+          const value = valueAt(metric, codes, rowMonths)
           check(row, metric, value)
-          const at = twin.months.indexOf(own?.[0] ?? '')
+          const at = twin.months.indexOf(rowMonths?.[0] ?? '')
           const base = at > 0 ? valueAt(metric, codes, [twin.months[at - 1] ?? '']) : null
           if (change !== null) {
             check(row, `${metric}__base`, base)
@@ -283,21 +283,23 @@ async function compareDrawn(
             )
           }
           if (share_of !== null && additive.includes(metric)) {
-            const whole = valueAt(
+            const totalValue = valueAt(
               metric,
               Object.fromEntries(share_of.map((code) => [code, codes[code] ?? null])),
-              own,
+              rowMonths,
             )
             check(
               row,
               `${metric}__share`,
-              value === null || whole === null ? null : divide({ ...value, top: 100n * value.top }, whole),
+              value === null || totalValue === null
+                ? null
+                : divide({ ...value, top: 100n * value.top }, totalValue),
             )
           }
           if (compare_to !== null && level === group_by) {
             const uf = twin.places.get(Number(codes.municipality))?.uf ?? ''
             const { municipality: _municipality, ...others } = codes
-            const larger = valueAt(metric, { ...others, state: uf }, own)
+            const larger = valueAt(metric, { ...others, state: uf }, rowMonths)
             check(row, `${metric}__comparator`, larger)
             check(row, `${metric}__ratio`, value === null || larger === null ? null : divide(value, larger))
           }
@@ -328,9 +330,9 @@ t.test('values in constant prices are sums of exact fractions', async (t) => {
 
 t.test('values of three months are, too', secondRing, async (t) => {
   const months = await makeSmallRelease('admissions')
-  const own = await openClient(months.releasesDir)
-  t.teardown(() => own.close())
-  t.ok((await compareDrawn(t, own, await readTwin(months), countOf(8, 0), 11)) > 50)
+  const monthsClient = await openClient(months.releasesDir)
+  t.teardown(() => monthsClient.close())
+  t.ok((await compareDrawn(t, monthsClient, await readTwin(months), countOf(8, 0), 11)) > 50)
 })
 
 const inStates = { dimension: 'state', operator: 'IN', value: STATES }
@@ -426,12 +428,12 @@ t.test('reports name the prices, and are reproduced', secondRing, async (t) => {
 })
 
 t.test('a month without an index is null, and a note says so', secondRing, async (t) => {
-  const own = await makeSmallRelease('production')
+  const production = await makeSmallRelease('production')
   const [april = '', may = ''] = twin.months
   const change = async (last: number | null): Promise<Client> => {
     const demography = await forgeRelease(
-      own.releasesDir,
-      own.result.demography ?? '',
+      production.releasesDir,
+      production.result.demography ?? '',
       (_folder, { counts }) => {
         if (last === null) {
           delete counts.price_index_first
@@ -439,11 +441,15 @@ t.test('a month without an index is null, and a note says so', secondRing, async
         } else counts.price_index_last = last
       },
     )
-    const analytics = await forgeRelease(own.releasesDir, own.result.analytics, (_folder, manifest) => {
-      manifest.components.demography = demography
-    })
-    writePointer(own.releasesDir, analytics)
-    const opened = await openClient(own.releasesDir)
+    const analytics = await forgeRelease(
+      production.releasesDir,
+      production.result.analytics,
+      (_folder, manifest) => {
+        manifest.components.demography = demography
+      },
+    )
+    writePointer(production.releasesDir, analytics)
+    const opened = await openClient(production.releasesDir)
     t.teardown(() => opened.close())
     return opened
   }
@@ -472,7 +478,7 @@ t.test('a month without an index is null, and a note says so', secondRing, async
   const compared = await short.post('/v1/analytics/compare', {
     ...query,
     group_by: ['reference_period'],
-    old_release_id: own.result.analytics,
+    old_release_id: production.result.analytics,
   })
   t.equal(compared.status, 200)
   t.same(

@@ -3,7 +3,9 @@
  * In: a file's elements or sheet. Out: one row for each month with the published cell. Other variables of the table, such as
  * the variation in 12 months, are set aside.
  */
+
 import { ImportError } from '../import-error.ts'
+import { MONTH_NAMES } from '../readers/month-names.ts'
 import type { Session } from '../session.ts'
 import type { IbgeSource } from './ibge-sources.ts'
 import { foldTitle, type Grid, type IbgeTable, isRecord, SYNTHETIC_MARK } from './ibge-table.ts'
@@ -23,21 +25,6 @@ export interface PriceRow {
   /** Exact decimal digits with a point. */
   readonly index: string
 }
-
-const MONTH_NAMES = [
-  'janeiro',
-  'fevereiro',
-  'marco',
-  'abril',
-  'maio',
-  'junho',
-  'julho',
-  'agosto',
-  'setembro',
-  'outubro',
-  'novembro',
-  'dezembro',
-]
 
 /** @returns YYYYMM of a title such as "dezembro 1993"; null for any other text */
 function monthOfTitle(title: string): number | null {

@@ -3,8 +3,10 @@
  * In: a file. Out: a gross and a net account for each published row. Bank accounts and balances are not read. One strategy
  * may occur in two bank accounts, whose rows are summed later. VL_SALDO_CONTA repeats an account's balance on each row.
  */
+
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
+import { MONTH_NAMES } from '../readers/month-names.ts'
 import type { SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
 import type { AccountRow } from './accounts.ts'
@@ -50,25 +52,10 @@ export function isFnsFile(name: string, head: Buffer): boolean {
   return isHeader(splitLine(line.replace(/^\u00ef\u00bb\u00bf/, ''), separatorOf(line)))
 }
 
-const MONTHS = [
-  'janeiro',
-  'fevereiro',
-  'marco',
-  'abril',
-  'maio',
-  'junho',
-  'julho',
-  'agosto',
-  'setembro',
-  'outubro',
-  'novembro',
-  'dezembro',
-]
-
 /** @returns month (1 to 12) in a name such as `…-acumulado-ate-marco…`, or null */
 export function monthOfName(name: string): number | null {
   const [, month = ''] = /ate[-_ ]+([a-z]+)/.exec(fold(name).toLowerCase()) ?? []
-  const index = MONTHS.indexOf(month)
+  const index = MONTH_NAMES.indexOf(month)
   return index < 0 ? null : index + 1
 }
 

@@ -4,14 +4,14 @@
  * date only year and month.
  */
 import { causeGroupOf } from '../../model/classifications/cause-groups.ts'
-import { RACE_NOT_INFORMED } from '../../model/classifications/races.ts'
+import { RACE_NOT_INFORMED, RACE_OF_VITAL_RECORDS } from '../../model/classifications/races.ts'
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
 import { chapterOf } from '../../model/sih/code-lists.ts'
 import { type InfantAge, PLACE_NOT_INFORMED, PLACES_OF_DEATH } from '../../model/sim/code-lists.ts'
-import { CID10_FROM, COLUMN_NAMES, type DeathCell, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
+import { CID10_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
+import { keyOfCells, openNamedCells } from '../aggregated/named-cells.ts'
 import { ImportError } from '../import-error.ts'
-import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import type { Sums } from '../sih/admission-files.ts'
@@ -95,7 +95,6 @@ export async function readDeaths(path: string, name: string, nameParts: DeathFil
   return { bytes, sha256, rows, columns, ...read, setAside }
 }
 
-type CellRange = Pick<DbfColumn, 'offset' | 'length'>
 interface Group extends Sums<DeathCodes> {
   readonly values: number[]
 }
@@ -106,8 +105,6 @@ interface ParsedRow {
   readonly isMaternal: boolean
   readonly isPrematureNcd: boolean
 }
-
-const CELLS = [...Object.keys(COLUMN_NAMES), ...Object.keys(OPTIONAL_COLUMNS)] as DeathCell[]
 
 class DeathAggregator {
   readonly #name: string
@@ -125,31 +122,22 @@ class DeathAggregator {
     this.#year = year
   }
 
-  open({ columns }: DbfHeader): RecordVisitor {
-    const byName = new Map(columns.map((column): [string, CellRange] => [column.name.toUpperCase(), column]))
-    const findRange = (names: readonly string[]): CellRange | undefined =>
-      names.flatMap((column) => byName.get(column) ?? [])[0]
-    const missing = Object.values(COLUMN_NAMES).filter((names) => findRange(names) === undefined)
-    if (missing.length > 0)
-      throw new ImportError(
-        this.#name,
-        `lacks the column ${missing.map((names) => names.join(' or ')).join(', ')} of a file of deaths`,
-        'Check that the file has its published name, or fetch it again',
-      )
-    const names: Readonly<Record<DeathCell, readonly string[]>> = { ...COLUMN_NAMES, ...OPTIONAL_COLUMNS }
-    const ranges = CELLS.map((cell) => findRange(names[cell]))
+  open(header: DbfHeader): RecordVisitor {
+    const readCells = openNamedCells(
+      this.#name,
+      header,
+      COLUMN_NAMES,
+      OPTIONAL_COLUMNS,
+      'deaths',
+      'date',
+      monthOfDate,
+    )
     return (bytes, start, record) => {
-      const cells = ranges.map((range, index) => {
-        if (range === undefined) return null
-        const cell = bytes.toString('latin1', start + range.offset, start + range.offset + range.length)
-        // The day of the date is not read. NUL bytes fill blank cells of 1995.
-        const text = cell.replaceAll('\u0000', ' ').trim()
-        return CELLS[index] === 'date' ? monthOfDate(text) : text
-      })
-      const key = cells.map((cell) => cell ?? '-').join('|')
+      const cells = readCells(bytes, start)
+      const key = keyOfCells(cells)
       let parsed = this.#rowsByCells.get(key)
       if (parsed === undefined) {
-        parsed = this.#parse(Object.fromEntries(CELLS.map((cell, index) => [cell, cells[index] ?? null])))
+        parsed = this.#parse(cells)
         this.#rowsByCells.set(key, parsed)
       }
       const { group, reason, isMaternal, isPrematureNcd } = parsed
@@ -189,7 +177,7 @@ class DeathAggregator {
       sex === '1' ? 'M' : sex === '2' ? 'F' : '',
       years === null ? '' : (AGE_GROUPS[Math.floor(Math.min(years, OPEN_AGE) / AGE_GROUP_YEARS)] ?? ''),
       infantAgeOf(ageCell ?? '') ?? '',
-      race === null || race === undefined ? '' : (RACE_CODES[race] ?? RACE_NOT_INFORMED),
+      race === null || race === undefined ? '' : (RACE_OF_VITAL_RECORDS[race] ?? RACE_NOT_INFORMED),
       category,
       isCid10 ? (chapterOf(category) ?? '') : '',
       isCid10 ? causeGroupOf(code) : '',
@@ -227,15 +215,6 @@ class DeathAggregator {
 
 /** TIPOBITO of a fetal death, which counts among no deaths. */
 const FETAL = '1'
-
-/** Published RACACOR → code of the shared list, which has brown before yellow. */
-const RACE_CODES: Readonly<Record<string, string>> = {
-  '1': '01',
-  '2': '02',
-  '3': '04',
-  '4': '03',
-  '5': '05',
-}
 
 /** @param cell DDMMAAAA, or AAMMDD before 1996 @returns YYYYMM; '' if the month is missing or impossible */
 export function monthOfDate(cell: string): string {

@@ -3,12 +3,12 @@
  * the mother, weight, gestation, prenatal visits, delivery, race and sex. Rows are aggregated while they are read. Only the columns
  * of model/sinasc/layout.ts are read, and of the date only year and month.
  */
-import { RACE_NOT_INFORMED } from '../../model/classifications/races.ts'
+import { RACE_NOT_INFORMED, RACE_OF_VITAL_RECORDS } from '../../model/classifications/races.ts'
 import { DELIVERIES } from '../../model/sinasc/code-lists.ts'
 import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sinasc/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
+import { keyOfCells, openNamedCells } from '../aggregated/named-cells.ts'
 import { ImportError } from '../import-error.ts'
-import type { DbfColumn } from '../readers/dbf.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import type { Sums } from '../sih/admission-files.ts'
@@ -76,14 +76,11 @@ export async function readBirths(path: string, name: string, nameParts: BirthFil
   return { bytes, sha256, rows, columns, ...read, setAside }
 }
 
-type CellRange = Pick<DbfColumn, 'offset' | 'length'>
 interface Group extends Sums<BirthCodes> {
   readonly values: number[]
 }
 /** Reason to set a row aside, in place of its group. */
 type Refusal = 'no_month' | 'other_year'
-
-const CELLS = [...Object.keys(COLUMN_NAMES), ...Object.keys(OPTIONAL_COLUMNS)] as BirthCell[]
 
 class BirthAggregator {
   readonly #name: string
@@ -105,31 +102,22 @@ class BirthAggregator {
     this.#stateCode = state === undefined ? null : String(state.ibge_code)
   }
 
-  open({ columns }: DbfHeader): RecordVisitor {
-    const byName = new Map(columns.map((column): [string, CellRange] => [column.name.toUpperCase(), column]))
-    const findRange = (names: readonly string[]): CellRange | undefined =>
-      names.flatMap((column) => byName.get(column) ?? [])[0]
-    const missing = Object.values(COLUMN_NAMES).filter((names) => findRange(names) === undefined)
-    if (missing.length > 0)
-      throw new ImportError(
-        this.#name,
-        `lacks the column ${missing.map((names) => names.join(' or ')).join(', ')} of a file of births`,
-        'Check that the file has its published name, or fetch it again',
-      )
-    const names: Readonly<Record<BirthCell, readonly string[]>> = { ...COLUMN_NAMES, ...OPTIONAL_COLUMNS }
-    const ranges = CELLS.map((cell) => findRange(names[cell]))
+  open(header: DbfHeader): RecordVisitor {
+    const readCells = openNamedCells(
+      this.#name,
+      header,
+      COLUMN_NAMES,
+      OPTIONAL_COLUMNS,
+      'births',
+      'date',
+      (text) => monthOfBirth(text, this.#year),
+    )
     return (bytes, start, record) => {
-      const cells = ranges.map((range, index) => {
-        if (range === undefined) return null
-        const cell = bytes.toString('latin1', start + range.offset, start + range.offset + range.length)
-        // NUL bytes fill blank cells of some files. The day of the date is not kept.
-        const text = cell.replaceAll('\u0000', ' ').trim()
-        return CELLS[index] === 'date' ? monthOfBirth(text, this.#year) : text
-      })
-      const key = cells.map((cell) => cell ?? '-').join('|')
+      const cells = readCells(bytes, start)
+      const key = keyOfCells(cells)
       let group = this.#groupsByCells.get(key)
       if (group === undefined) {
-        group = this.#findGroup(Object.fromEntries(CELLS.map((cell, index) => [cell, cells[index] ?? null])))
+        group = this.#findGroup(cells)
         this.#groupsByCells.set(key, group)
       }
       if (typeof group === 'string') {
@@ -159,7 +147,7 @@ class BirthAggregator {
       gestationClassOf(text('gestation'), this.#year),
       PRENATAL[text('prenatal')] ?? '',
       Object.hasOwn(DELIVERIES, text('delivery')) ? text('delivery') : '',
-      cells.race === null ? '' : (RACE_CODES[text('race')] ?? RACE_NOT_INFORMED),
+      cells.race === null ? '' : (RACE_OF_VITAL_RECORDS[text('race')] ?? RACE_NOT_INFORMED),
       text('sex') === '1' ? 'M' : text('sex') === '2' ? 'F' : '',
     ]
     const key = codes.join('|')
@@ -252,12 +240,4 @@ const PRENATAL: Readonly<Record<string, string>> = {
   '3': '4-6',
   '4': '7+',
   '8': '1-6',
-}
-/** Published race → code of the shared list, which has brown before yellow. */
-const RACE_CODES: Readonly<Record<string, string>> = {
-  '1': '01',
-  '2': '02',
-  '3': '04',
-  '4': '03',
-  '5': '05',
 }

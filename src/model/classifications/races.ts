@@ -14,3 +14,12 @@ export const RACES: Readonly<Record<string, readonly [pt: string, en: string]>> 
   '05': ['Indígena', 'Indigenous'],
   [RACE_NOT_INFORMED]: ['Não informada', 'Not informed'],
 }
+
+/** Published race of deaths and births → code. Theirs have yellow before brown. */
+export const RACE_OF_VITAL_RECORDS: Readonly<Record<string, string>> = {
+  '1': '01',
+  '2': '02',
+  '3': '04',
+  '4': '03',
+  '5': '05',
+}

@@ -21,7 +21,6 @@ export const OPTIONAL_COLUMNS = {
   puerperium: ['OBITOPUERP'],
   moment: ['TPMORTEOCO'],
 } as const
-export type DeathCell = keyof typeof COLUMN_NAMES | keyof typeof OPTIONAL_COLUMNS
 
 export const READ_COLUMNS: readonly string[] = [
   ...Object.values(COLUMN_NAMES),
