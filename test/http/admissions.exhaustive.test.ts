@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
+import { DATASETS } from '../../src/model/datasets.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
 import { openWithout, walkList } from '../fixtures/area-lists.ts'
@@ -75,6 +76,22 @@ t.test('pages laid end to end are the rows of the files, from row files and from
   const [first] = await sqlRows('reference_period = 202605')
   const { body } = await fromFiles.get(`${LIST}?cnes_code=${first?.cnes_code}&limit=100`)
   t.same(body.data, await sqlRows(`reference_period = 202605 AND cnes_code = '${first?.cnes_code}'`))
+})
+
+t.test('flows show their fields, from row files and from the engine', async (t) => {
+  const { hospital_admission_flows: dataset } = DATASETS
+  const hidden: readonly string[] = dataset.internal
+  for (const client of [fromFiles, fromEngine])
+    for (const query of ['', '?sort=-admissions']) {
+      const { body } = await client.get(`/v1/sih/flows${query}`)
+      t.ok(body.data.length > 0)
+      for (const row of body.data)
+        t.same(
+          Object.keys(row).sort(),
+          dataset.fields.filter((field) => !hidden.includes(field)).sort(),
+          query,
+        )
+    }
 })
 
 t.test('flows: pages laid end to end are the rows of the files', async (t) => {

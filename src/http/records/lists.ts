@@ -352,20 +352,26 @@ function pageOf(
   rows: readonly Row[],
   hasMore: boolean,
   total: number | null,
-  { wantsItems }: ResolvedList,
+  { wantsItems, question }: ResolvedList,
   chord: ReturnType<typeof chordFrom> | null,
   order: readonly string[],
 ): RowPage {
   const last = rows.at(-1)
-  const items = wantsItems ? rows.map((row) => itemOf(row, chord)) : []
+  // Keys that only order the rows are in the cursor, not in the answer, as with row files.
+  const hidden = order.filter((column) => question.dataset.internal?.some((field) => field === column))
+  const shown = hidden.length === 0 ? rows : rows.map((row) => withoutColumns(row, hidden))
+  const items = wantsItems ? shown.map((row) => itemOf(row, chord)) : []
   return {
-    json: wantsItems ? '' : toByteString(JSON.stringify(rows)),
+    json: wantsItems ? '' : toByteString(JSON.stringify(shown)),
     items,
     count: rows.length,
     next: hasMore && last !== undefined ? order.map((column) => keyValue(last, column)) : null,
     total,
   }
 }
+
+const withoutColumns = (row: Row, columns: readonly string[]): Row =>
+  Object.fromEntries(Object.entries(row).filter(([column]) => !columns.includes(column)))
 
 function itemOf(
   { latitude = null, longitude = null, ...row }: Row,
