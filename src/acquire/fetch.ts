@@ -10,13 +10,14 @@ import type { Settings } from '../settings.ts'
 import { fetchDocument } from './documents.ts'
 import { type ListedPlan, readListings, retireOthers } from './listed.ts'
 import type { Gap, ListedFile, Scope } from './plan.ts'
+import { hasEqualChecksums } from './probe.ts'
 import { CONNECTIONS_MAX, PUBLISHER, publicAddress } from './publishers.ts'
 import { isFolder, openRemote } from './remotes/index.ts'
 import { describeError, withRetries } from './retry.ts'
 import { takeRunLock } from './run-lock.ts'
 import { BY_HAND_FOLDER, openSnapshots, type Snapshots } from './snapshots.ts'
 import { SOURCES } from './sources.ts'
-import { transferFile } from './transfer.ts'
+import { sizeOf, transferFile } from './transfer.ts'
 import {
   type Document,
   type DocumentSource,
@@ -218,6 +219,11 @@ class FetchRun {
               return
             }
           }
+          if (listed.time !== null && (await this.#hasOnlyNewTime(remote, address, local, listed.bytes))) {
+            this.#snapshots.confirm(local, listed.time)
+            report('unchanged', listed.bytes)
+            return
+          }
           const stored = await transferFile(
             remote,
             this.#snapshots,
@@ -239,6 +245,18 @@ class FetchRun {
         }
       },
     })
+  }
+
+  /** True if the file here has the published size and the published checksums. After an error only a transfer can tell. */
+  async #hasOnlyNewTime(
+    remote: Remote,
+    address: string,
+    local: string,
+    bytes: number | null,
+  ): Promise<boolean> {
+    const record = this.#snapshots.recordOf(local)
+    if (bytes === null || record?.bytes !== bytes || sizeOf(local) !== bytes) return false
+    return hasEqualChecksums(remote, address, local).catch(() => false)
   }
 
   readonly #count = (bytes: number): void => {

@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import type { AcquiredFile } from '../release/acquisition.ts'
 import { openListings } from './listings.ts'
 import {
   foldersOf,
@@ -149,6 +150,20 @@ async function listFolder(
   }
 }
 
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
+
+/**
+ * Tells parts that the publisher made anew from a part that a listing lacks by mistake. Only the first have a later time than the
+ * part that is no longer listed.
+ */
+function isNewer(part: AcquiredFile | null, other: AcquiredFile | null): boolean {
+  if (part === null || other === null) return true
+  const [time, before] = [part.server_time ?? '', other.server_time ?? '']
+  return TIME.test(time) && TIME.test(before)
+    ? time > before
+    : (part.retrieved_at ?? '') > (other.retrieved_at ?? '')
+}
+
 /** @returns a sentence for each file that lost its name */
 export async function retireOthers(
   chosen: ListedPlan['chosen'],
@@ -173,7 +188,12 @@ export async function retireOthers(
         if (other === undefined || chosenPaths.has(path)) continue
         const isReplaced =
           source.completeness === 'newest' ||
-          files.some((file) => file.uf === other.uf && file.period === other.period)
+          files.some(
+            (file) =>
+              file.uf === other.uf &&
+              file.period === other.period &&
+              isNewer(snapshots.recordOf(localOf(file.folder, file.name)), snapshots.recordOf(path)),
+          )
         if (!isReplaced) continue
         await snapshots.retire(path)
         retired.push(`${basename(path)} is no longer published as such; it is kept in .versions`)

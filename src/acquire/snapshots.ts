@@ -38,6 +38,8 @@ export interface Snapshots {
   recordOf(path: string): AcquiredFile | null
   /** Gives a whole file its name. @param part its path under a temporary name */
   store(part: string, path: string, facts: AcquiredFile): Promise<Stored>
+  /** Gives a file a new time at the publisher, because its bytes are the same. */
+  confirm(path: string, time: string): void
   /** Keeps a file in `.versions` and takes its name away, because another file replaces it under another name. */
   retire(path: string): Promise<void>
   flush(): void
@@ -118,6 +120,13 @@ export function openSnapshots(): Snapshots {
       syncPath(dirname(path))
       change(path, facts)
       return stored
+    },
+    confirm(path, time) {
+      const facts = recordOf(path)
+      if (facts === null) return
+      const date = mtimeOf(time)
+      if (date !== null) utimesSync(path, date, date)
+      change(path, { ...facts, server_time: time })
     },
     async retire(path) {
       const { sha256 } = await digestFile(path)

@@ -130,4 +130,5 @@ export function openPart(
   return counter
 }
 
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0
+/** @returns size of a file, 0 if it does not exist */
+export const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -101,6 +101,8 @@ export interface Remote {
     validator: string | null,
     open: (offset: number) => Writable,
   ): Promise<RemoteState>
+  /** @returns the bytes of a part of a file, fewer at its end; null if the server sends no parts */
+  readRange(path: string, start: number, length: number): Promise<Buffer | null>
   close(): void
 }
 

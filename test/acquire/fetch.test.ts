@@ -1,9 +1,13 @@
 /** Fetching from a server that behaves like the publisher's: what is stored, what is not fetched again, and every failure. */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { zipSync } from 'fflate'
 import t from 'tap'
+import { hasEqualChecksums } from '../../src/acquire/probe.ts'
+import { openFolder } from '../../src/acquire/remotes/folder.ts'
 import { normaliseTime } from '../../src/acquire/remotes/ftp.ts'
 import { sha256Hex } from '../../src/release/digest.ts'
+import { makeDbf, makeLargeDbc } from '../fixtures/dbf-builder.ts'
 import { type Faults, startFtpServer } from '../fixtures/ftp-server.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
@@ -91,6 +95,55 @@ t.test('a changed file stands beside the older one; a new date alone changes not
   t.equal(version, `STRR2606.dbc.${sha256Hex(older).slice(0, 12)}`)
   t.ok(readFileSync(join(dirname(local(into, 'ST')), '.versions', version)).equals(older))
   t.ok((await fetch()).files.every(({ status }) => status === 'present'))
+})
+
+t.test('a listing with new times for all files: large ones are compared by their checksums', async (t) => {
+  const { server, into, fetch } = await startPublisher(t)
+  const large = (cell: string): Buffer =>
+    makeLargeDbc(
+      makeDbf({ columns: [['CNES', 50]], rows: Array.from({ length: 6000 }, () => ({ CNES: cell })) }),
+    )
+  const content = large('a')
+  t.ok(content.length > 256 * 1024)
+  server.files.set(pathOf('ST', JUNE), { content, time: TIME })
+  await fetch()
+  const time = '07-01-26  11:00PM'
+  for (const [path, file] of server.files) server.files.set(path, { ...file, time })
+  const { files, bytes } = await fetch()
+  t.same(
+    files.map(({ status }) => status),
+    GROUPS.map(() => 'unchanged'),
+  )
+  t.ok(bytes < content.length, `${bytes} bytes: the large file is not fetched again`)
+  t.equal(statSync(local(into, 'ST')).mtime.toISOString(), '2026-07-01T23:00:00.000Z')
+  const retrievals = server.retrievals.length
+  t.ok((await fetch()).files.every(({ status }) => status === 'present'))
+  t.equal(server.retrievals.length, retrievals)
+  const changed = large('b')
+  t.equal(changed.length, content.length)
+  server.files.set(pathOf('ST', JUNE), { content: changed, time: '07-02-26  11:00PM' })
+  t.equal((await fetch()).files[0]?.status, 'replaced', 'an equal size with another CRC-32 is fetched')
+  t.ok(readFileSync(local(into, 'ST')).equals(changed))
+})
+
+t.test('checksums in a zip, and files that have none', secondRing, async (t) => {
+  const folder = temporaryFolder('probe')
+  const noise = (seed: number): Uint8Array =>
+    Uint8Array.from({ length: 300_000 }, (_, index) => ((index * 7919 + seed) >> 3) & 255)
+  const zip = (seed: number): Buffer => Buffer.from(zipSync({ 'a.csv': noise(seed) }, { level: 0 }))
+  const remote = openFolder(`file://${folder}`)
+  const [here, there] = [join(folder, 'here.zip'), join(folder, 'there.zip')]
+  const cases = [
+    [zip(1), zip(1), true],
+    [zip(1), zip(2), false],
+    [Buffer.from(noise(1)), Buffer.from(noise(1)), false],
+    [Buffer.from('PK'), Buffer.from('PK'), false],
+  ] as const
+  for (const [one, other, isEqual] of cases) {
+    writeFileSync(here, one)
+    writeFileSync(there, other)
+    t.equal(await hasEqualChecksums(remote, '/there.zip', here), isEqual)
+  }
 })
 
 t.test('a range, its gaps, and a dry run', secondRing, async (t) => {
@@ -208,12 +261,12 @@ t.test(
   async (t) => {
     const { server, into, env } = await startPublisher(t)
     const folder = '/dissemin/publicos/SIASUS/200801_/Dados'
-    const publish = (letters: readonly string[]): void => {
+    const publish = (letters: readonly string[], time: string): void => {
       for (const [path] of server.files) if (path.startsWith(folder)) server.files.delete(path)
       for (const letter of letters)
         server.files.set(`${folder}/PARR2606${letter}.dbc`, {
-          content: dbcOf('ST', JUNE, { CNES: `200000${letters.length}` }),
-          time: TIME,
+          content: dbcOf('ST', JUNE, { CNES: time === TIME ? '2000003' : '2000002' }),
+          time,
         })
       // Another month, so that the listing does not shrink.
       for (let index = letters.length; index < 4; index += 1)
@@ -223,15 +276,18 @@ t.test(
     env.SUS_SOURCE_DATASUS = server.url
     const withSigtap = { ...env, SUS_SOURCE_SIGTAP: server.url }
     server.files.set('/public/sistemas/tup/downloads/readme.txt', { content: Buffer.from('x'), time: TIME })
-    publish(['a', 'b', 'c'])
+    publish(['a', 'b', 'c'], TIME)
     t.same((await fetchInto(into, withSigtap, options)).missing, [])
-    publish(['a', 'b'])
+    publish(['a', 'b'], TIME)
+    await fetchInto(into, withSigtap, options)
+    t.ok(existsSync(join(into, 'datasus', folder, 'PARR2606c.dbc')), 'a listing may lack a part by mistake')
+    publish(['a', 'b'], '07-10-26  09:30AM')
     const report = await fetchInto(into, withSigtap, options)
     t.match(report.warnings.at(-1), /PARR2606c\.dbc is no longer published as such/)
     const names = readdirSync(join(into, 'datasus', folder))
     t.same(names.filter((name) => name.startsWith('PARR')).sort(), ['PARR2606a.dbc', 'PARR2606b.dbc'])
     t.ok(readdirSync(join(into, 'datasus', folder, '.versions')).some((name) => name.startsWith('PARR2606c')))
-    publish(['a', 'c'])
+    publish(['a', 'c'], '07-10-26  09:30AM')
     t.match((await fetchInto(into, withSigtap, options)).missing, [{ uf: 'RR', period: JUNE }], 'b lacks')
   },
 )

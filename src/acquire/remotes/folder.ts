@@ -2,6 +2,7 @@
 import { createReadStream } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { buffer as collect } from 'node:stream/consumers'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
 import { NotThere, type Remote, type RemoteState } from '../types.ts'
@@ -40,6 +41,10 @@ export function openFolder(address: string): Remote {
       const state = await stateOf(path)
       await pipeline(createReadStream(join(root, path), { start: offset }), open(offset))
       return state
+    },
+    async readRange(path, start, length) {
+      await stateOf(path)
+      return collect(createReadStream(join(root, path), { start, end: start + length - 1 }))
     },
     close: () => undefined,
   }

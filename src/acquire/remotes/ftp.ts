@@ -3,6 +3,7 @@
  * connection that failed is in an unknown state. Data connections always go to the host of the control connection: a server
  * behind a router may name a private address. Passive mode alternates between EPSV and PASV when one does not connect.
  */
+import { Writable } from 'node:stream'
 import { Client, enterPassiveModeIPv6, type FTPContext, FTPError, type FTPResponse } from 'basic-ftp'
 import { connectForPassiveTransfer, parsePasvResponse } from 'basic-ftp/dist/transfer.js'
 import { NotConnected, NotThere, type Remote, type RemoteFile } from '../types.ts'
@@ -80,7 +81,40 @@ export function openFtp(address: string, idleMs: number): Remote {
         await client.downloadTo(open(offset), `${root}${path}`, offset)
         return { bytes: null, time: null }
       }),
+    readRange: (path, start, length) =>
+      run(path, async (client) => {
+        const sink = new FirstBytes(length)
+        try {
+          await client.downloadTo(sink, `${root}${path}`, start)
+        } catch (error) {
+          if (!sink.isFull) throw error
+          // The server goes on to send the file, and its replies would not fit the next command.
+          close()
+        }
+        return Buffer.concat(sink.chunks).subarray(0, length)
+      }),
     close,
+  }
+}
+
+/** Collects bytes, and fails once there are enough, which ends the transfer. */
+class FirstBytes extends Writable {
+  readonly chunks: Buffer[] = []
+  #missing: number
+
+  constructor(length: number) {
+    super()
+    this.#missing = length
+  }
+
+  get isFull(): boolean {
+    return this.#missing <= 0
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error) => void): void {
+    this.chunks.push(chunk)
+    this.#missing -= chunk.length
+    done(this.#missing < 0 ? new Error('enough bytes') : undefined)
   }
 }
 

@@ -113,6 +113,24 @@ export function openHttp(address: string, { headers, idleMs, everyMs }: HttpOpti
           return stateOf(response, start)
         },
       ),
+    readRange: (path, start, length) =>
+      request(
+        encodePath(path),
+        { headers: { range: `bytes=${start}-${start + length - 1}` } },
+        async (response, touch) => {
+          if (response.status !== 206 || startOf(response) !== start) {
+            await refuse(response, path)
+            await response.body?.cancel()
+            return null
+          }
+          const chunks: Uint8Array[] = []
+          for await (const chunk of bodyOf(response)) {
+            touch()
+            chunks.push(chunk)
+          }
+          return Buffer.concat(chunks)
+        },
+      ),
     close() {
       for (const controller of requests) controller.abort(new FetchError('the transfer was ended'))
     },
