@@ -2,6 +2,7 @@
  * `npm run bench`: measures the server against PostgreSQL, a bare Fastify app, raw DuckDB and another checkout.
  *
  *   --quick             small demonstration, short runs, one of each
+ *   --scale small       small demonstration, runs of full length
  *   --only NAME[,NAME]  only these scenarios; their tables in this folder have the names
  *   --against DIR       another installed checkout of this repository, which some scenarios compare
  *   --work DIR          folder that keeps demonstrations between runs
@@ -50,6 +51,7 @@ const SCENARIOS: readonly Scenario[] = [
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    scale: { type: 'string' },
     only: { type: 'string' },
     against: { type: 'string' },
     work: { type: 'string', default: join(tmpdir(), 'sus-data-bench') },
@@ -65,6 +67,12 @@ if (unknown.length > 0) {
   process.stderr.write(
     `No scenario ${unknown.join(', ')}. There are:\n${SCENARIOS.map(({ name, what }) => `  ${name.padEnd(18)} ${what}\n`).join('')}`,
   )
+  process.exit(2)
+}
+
+const scale = values.scale ?? (values.quick ? 'small' : 'national')
+if (scale !== 'small' && scale !== 'national') {
+  process.stderr.write(`--scale is small or national, not ${scale}.\n`)
   process.exit(2)
 }
 
@@ -87,7 +95,7 @@ const once = <Value>(make: () => Promise<Value>): (() => Promise<Value>) => {
 }
 
 try {
-  const fixture = await makeFixture(work, values.quick ? 'small' : 'national', 1, say)
+  const fixture = await makeFixture(work, scale, 1, say)
   const direct = await openDirect(fixture)
   const keysFile = join(folder, 'keys.json')
   const { secret } = createKey(keysFile, { name: 'bench', capabilities: CAPABILITIES, rate: 100_000_000 })
@@ -171,7 +179,7 @@ const machine = {
   cpu: cpus()[0]?.model ?? '',
   memoryGb: Math.round(totalmem() / 2 ** 30),
   node: process.version,
-  scale: values.quick ? 'small' : 'national',
+  scale,
 }
 const createdAt = new Date().toISOString()
 const file = join(work, `bench-${createdAt.slice(0, 19).replaceAll(/\D/g, '')}.json`)

@@ -1,7 +1,8 @@
 /**
- * A long load at a share of the server's capacity, with promotions: failures, trend of the 99th percentile, and memory over
- * time. `--minutes 60 --share 0.7` is promise 24 of docs/security.md.
+ * A long load at a share of the server's capacity, with promotions: failures, trend of the 99th percentile, and memory and
+ * descriptors over time. `--minutes 60 --share 0.7` is promise 24 of docs/security.md.
  */
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { runTool } from './children.ts'
 import { type Bench, inMs, perSecond, report, residentMb, type Scenario, walkFacilities } from './context.ts'
@@ -16,6 +17,9 @@ const WINDOW_SECONDS = 60
 const PROMOTE_EVERY = 5
 const CALIBRATION_SECONDS = 20
 const CONNECTIONS = { lookups: 12, analytics: 2 }
+
+const failuresIn = (results: readonly GroupResult[]): number =>
+  sumStatuses(results, (status) => status !== 200) + results.reduce((sum, { errors }) => sum + errors, 0)
 
 async function soak(bench: Bench): Promise<void> {
   const pair = await bench.pair()
@@ -49,6 +53,7 @@ async function soak(bench: Bench): Promise<void> {
   groups.push(groupOf(server, [{ path: '/health' }], 1, { perSecond: 10 }))
   const windows: GroupResult[][] = []
   const memory: [number, number][] = []
+  const descriptors: number[] = []
   const count = Math.max(1, Math.round((bench.minutes * 60) / WINDOW_SECONDS))
   const releaseIds = [pair.other, pair.release]
   let promotions = 0
@@ -68,16 +73,16 @@ async function soak(bench: Bench): Promise<void> {
     }
     windows.push(await running)
     memory.push([(window + 1) * WINDOW_SECONDS, residentMb(server)])
+    descriptors.push(readdirSync(`/proc/${server.pid}/fd`).length)
     const [first] = windows.at(-1) ?? []
     bench.say(
-      `soak: minute ${window + 1} of ${count}, p99 ${inMs(first?.p99 ?? 0)}, ${memory.at(-1)?.[1]} MB`,
+      `soak: minute ${window + 1} of ${count}, p99 ${inMs(first?.p99 ?? 0)}, ${memory.at(-1)?.[1]} MB, ${descriptors.at(-1)} descriptors, ${failuresIn(windows.at(-1) ?? [])} failed`,
     )
   }
   await server.stop()
   const results = windows.flat()
   const requests = results.reduce((sum, result) => sum + result.requests, 0)
-  const failed =
-    sumStatuses(results, (status) => status !== 200) + results.reduce((sum, { errors }) => sum + errors, 0)
+  const failed = failuresIn(results)
   const medianOf = (windowsOfPart: readonly GroupResult[][]): number => {
     const sorted = windowsOfPart.map(([lookup]) => lookup?.p99 ?? 0).sort((left, right) => left - right)
     return sorted[Math.floor(sorted.length / 2)] ?? 0
@@ -93,7 +98,7 @@ async function soak(bench: Bench): Promise<void> {
       value: failed,
     },
     { atMost: 0 },
-    { capacity, windows },
+    { capacity, windows, descriptors },
   )
   report(
     bench,
