@@ -231,6 +231,54 @@ t.test('a facility lies in a state, and needs that state alone', async (t) => {
   t.equal(await totalOf(NONE), null)
 })
 
+t.test('an area where no filtered facility lies says the same as its states', async (t) => {
+  const filters: Filters = [
+    [MONTH, 'EQ', '2018-05'],
+    ['facility', 'EQ', OF_RORAIMA],
+    ['state', 'IN', ['AC', 'RR', 'SP']],
+  ]
+  const valueAt = async (group_by: string[], code: string | number | null, more: object = {}) => {
+    const { data } = await ask(group_by, filters, { limit: 10_000, ...more })
+    return data.find(
+      ({ dimensions }: AnswerRow) => String(dimensions[group_by[0] ?? '']?.code ?? null) === String(code),
+    )?.metrics[METRIC]
+  }
+  t.equal(await valueAt(['state'], 'RR'), 11)
+  t.equal(await valueAt(['state'], 'SP'), null)
+  t.equal(await valueAt(['state'], 'AC'), null)
+  t.equal(await valueAt(['region'], 3), null, 'the region of SP, as SP')
+  t.equal(await valueAt(['region'], 1), 11, 'the region of the facility, whatever else lies there')
+  const groups = [
+    { code: 'N', name: 'Norte', members: ['AC', 'RR'] },
+    { code: 'S', name: 'Sudeste', members: ['SP'] },
+  ]
+  const of = (others: string) => ({ groupings: { g: { dimension: 'state', groups, others } } })
+  t.equal(await valueAt(['g'], 'N', of('group')), 11)
+  t.equal(await valueAt(['g'], 'S', of('group')), null)
+})
+
+t.test('filters that leave no place are 0 where anybody collected the month, else null', async (t) => {
+  const nowhere: Filters = [
+    ['municipality', 'EQ', 1200401],
+    ['health_region', 'EQ', '14001'],
+  ]
+  const collected = await ask([], [...nowhere, [MONTH, 'EQ', '2018-05']])
+  t.same([valuesOf(collected.data), monthsOf(collected.meta.notes)], [[[0]], []])
+  const { data, meta } = await ask([], [...nowhere, [MONTH, 'EQ', '2018-02']])
+  t.same(valuesOf(data), [[null]])
+  const [note] = meta.notes.filter(({ code }: WrittenNote) => code === 'not_collected')
+  t.equal(note.states.length, 27)
+  t.match(note.message, 'não coletado em nenhum estado')
+  const beds = await ask([], [...nowhere, ['reference_year', 'EQ', 2024]], {
+    metrics: ['sus_bed_days'],
+  })
+  t.same(valuesOf(beds.data, 'sus_bed_days'), [[null]])
+  t.match(
+    beds.meta.notes.filter(({ code }: WrittenNote) => code === 'not_collected'),
+    [{ dataset: 'bed_capacity', message: 'não coletado em nenhum estado' }],
+  )
+})
+
 t.test('a place of residence has a row, with admissions or without', async (t) => {
   const residents = (group_by: string[], filters: Filters, metric = 'admissions') =>
     ask(group_by, filters, { metrics: [metric], limit: 10_000 })

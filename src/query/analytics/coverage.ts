@@ -241,7 +241,9 @@ export function findMissing<Code extends string>(
         // Report a missing table once, not also the columns of its files.
         if (needs.some((other) => other !== need && isTableMissing(other, need, period, states, view)))
           continue
-        const missingStates = [...states].filter((uf) => !collected.has(uf)).sort()
+        // Filters that leave no place lack the files of a month only where no state has any.
+        const needed = states.size === 0 ? ALL_STATES : states
+        const missingStates = [...needed].filter((uf) => !collected.has(uf)).sort()
         const key = `${need} ${period} ${missingStates.join()}`
         const entry = gaps.get(key) ?? { need, states: missingStates, period, metrics: [] }
         gaps.set(key, { ...entry, metrics: [...entry.metrics, code] })

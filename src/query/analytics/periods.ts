@@ -106,6 +106,19 @@ export function periodsOfMetric(
   return anchorMonth === null ? [] : [anchorMonth]
 }
 
+/** @returns the newest collected month of any table, for queries whose metrics have no month */
+export function findNewestMonth(
+  available: readonly number[],
+  states: ReadonlySet<string>,
+  view: ReleaseView,
+  tables: readonly Table[],
+): number[] {
+  const newest = newestFor(available, states, (period) =>
+    tables.map((table) => statesCollected(view, table, period)),
+  )
+  return newest === null ? [] : [newest]
+}
+
 /** @returns the months listed by EQ or IN filters that pass all filters; null when no filter lists months */
 export function listedPeriods(filters: readonly QueryFilter[]): number[] | null {
   const listed = filters.find(({ operator }) => operator === 'EQ' || operator === 'IN')

@@ -27,15 +27,8 @@ import {
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, type TimeDimension } from '../../model/periods.ts'
 import type { PreAggregateName } from '../../model/pre-aggregates.ts'
-import { needsOf, needsOfCodes, type Table } from '../../model/required-tables.ts'
-import {
-  hasGaps,
-  monthsOf,
-  monthsOfRelease,
-  newestFor,
-  statesCollected,
-  tablesOfNeeds,
-} from '../../release/coverage.ts'
+import { needsOf, needsOfCodes } from '../../model/required-tables.ts'
+import { hasGaps, monthsOf, monthsOfRelease, tablesOfNeeds } from '../../release/coverage.ts'
 import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../../release/view.ts'
 import { checkAccess, checkDimensions } from './checks.ts'
 import {
@@ -73,7 +66,7 @@ import {
   readableMonths,
   usesPeriods,
 } from './period-cells.ts'
-import { allPeriods, listedPeriods, periodsOfMetric, resolvePeriods } from './periods.ts'
+import { allPeriods, findNewestMonth, listedPeriods, periodsOfMetric, resolvePeriods } from './periods.ts'
 import {
   cellNotes,
   deathNotes,
@@ -150,6 +143,8 @@ export interface AggregatePlan {
   readonly placeFilters: readonly QueryFilter[]
   /** States that the place and facility filters leave. */
   readonly scope: ReadonlySet<string>
+  /** States that the place filters alone leave. */
+  readonly places: ReadonlySet<string>
   /** Like `scope`, but only the release's state when it has one and the filters leave all. */
   readonly states: ReadonlySet<string>
   readonly requested: ReadonlyMap<string, readonly number[]>
@@ -329,6 +324,7 @@ export function planAggregate(
           : 'facts',
     placeFilters,
     scope: scope.territory,
+    places: scope.places,
     states: scope.states,
     requested: new Map(metricNeeds.map((needs) => [needs.code, needs.requested])),
     cells: isByCell
@@ -383,16 +379,3 @@ const cellPartsOf = ({
   isFlow: isFlowMetric(metric),
   isByPlace: isWithinStates(coveredGroups(query)),
 })
-
-/** @returns the newest collected month of any table, for queries whose metrics have no month */
-function findNewestMonth(
-  available: readonly number[],
-  states: ReadonlySet<string>,
-  view: ReleaseView,
-  tables: readonly Table[],
-): number[] {
-  const newest = newestFor(available, states, (period) =>
-    tables.map((table) => statesCollected(view, table, period)),
-  )
-  return newest === null ? [] : [newest]
-}

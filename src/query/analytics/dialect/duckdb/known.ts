@@ -84,29 +84,38 @@ interface CoveredPlace {
 /** Replaces the code of the group of all others, which is null. Codes of groups begin with a letter or digit. */
 const OTHERS = '_'
 
-/** A group counts as collected when all states in scope that its members lie in are; the others lie in any state. */
-function placeByGroup(
-  { code, dimension, groups, others }: Grouping,
-  scope: ReadonlySet<string>,
-): CoveredPlace {
+/**
+ * @param lies whether a state is part of an area
+ * @returns states whose files the area needs: of those that the place filters leave, the states of the filtered facilities, or all
+ * where no filtered facility can lie in the area
+ */
+function statesNeeded(
+  { scope, places }: Pick<AggregatePlan, 'scope' | 'places'>,
+  lies: (state: State) => boolean,
+): string[] {
+  const states = STATES.filter((state) => places.has(state.uf) && lies(state)).map(({ uf }) => uf)
+  const ofFacilities = states.filter((uf) => scope.has(uf))
+  return ofFacilities.length === 0 ? states : ofFacilities
+}
+
+/** A group counts as collected when all states that it needs are; the others lie in any state. */
+function placeByGroup({ code, dimension, groups, others }: Grouping, plan: AggregatePlan): CoveredPlace {
   const statesOf = groups.map(({ code: group, members }) => ({
     group,
-    states: STATES.filter(
-      ({ uf, ibge_code, region_code }) =>
-        scope.has(uf) &&
-        members.some((member) =>
-          dimension === 'region'
-            ? member === region_code
-            : WHOLE_STATES.has(dimension)
-              ? member === uf
-              : String(member).startsWith(String(ibge_code)),
-        ),
-    ).map(({ uf }) => uf),
+    states: statesNeeded(plan, ({ uf, ibge_code, region_code }) =>
+      members.some((member) =>
+        dimension === 'region'
+          ? member === region_code
+          : WHOLE_STATES.has(dimension)
+            ? member === uf
+            : String(member).startsWith(String(ibge_code)),
+      ),
+    ),
   }))
   // Residents of an unknown place may live in any state, too.
   const isFull = WHOLE_STATES.has(dimension) && !RESIDENCE_DIMENSIONS.has(dimension)
   const full = new Set(isFull ? statesOf.flatMap(({ states }) => states) : [])
-  const outside = { group: OTHERS, states: [...scope].filter((uf) => !full.has(uf)) }
+  const outside = { group: OTHERS, states: statesNeeded(plan, ({ uf }) => !full.has(uf)) }
   return {
     code: sql`coalesce(spine.${key(code)}, ${TEXT(`'${OTHERS}'`)})`,
     collected: (states) =>
@@ -116,7 +125,8 @@ function placeByGroup(
   }
 }
 
-function findCoveredPlace({ query, scope, states: statesInScope }: AggregatePlan): CoveredPlace {
+function findCoveredPlace(plan: AggregatePlan): CoveredPlace {
+  const { query, scope, states: statesInScope } = plan
   const group_by = coveredGroups(query)
   const placeByAbbreviation = (code: Sql): CoveredPlace => ({
     code: sql`CAST(spine.${code} AS VARCHAR)`,
@@ -124,7 +134,7 @@ function findCoveredPlace({ query, scope, states: statesInScope }: AggregatePlan
   })
   const grouping = query.groupings.find(({ code }) => group_by.includes(code) && isPlace(code))
   if (grouping !== undefined && !group_by.some((code) => isPlace(code) && groupedDimension(code) === null))
-    return placeByGroup(grouping, scope)
+    return placeByGroup(grouping, plan)
   if (group_by.includes('state')) return placeByAbbreviation(ident('uf'))
   const codeOfUnplaced = (states: readonly State[]): string[] =>
     [...scope].every((uf) => states.some((state) => state.uf === uf)) ? [NO_STATE] : []
@@ -156,12 +166,11 @@ function findCoveredPlace({ query, scope, states: statesInScope }: AggregatePlan
     }
   const regionPlace: CoveredPlace = {
     code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
-    // A region counts as collected when all of its states in scope are.
+    // A region counts as collected when all states that it needs are.
     collected: (states) =>
       Object.keys(REGIONS).filter((region) =>
-        STATES.every(
-          ({ uf, region_code }) =>
-            String(region_code) !== region || !scope.has(uf) || states.some((state) => state.uf === uf),
+        statesNeeded(plan, ({ region_code }) => String(region_code) === region).every((uf) =>
+          states.some((state) => state.uf === uf),
         ),
       ),
   }
