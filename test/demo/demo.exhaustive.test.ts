@@ -803,3 +803,127 @@ t.test('population, with its label and its gaps', async (t) => {
   t.ok(sum > 100e6 && sum < 300e6, `${sum} people`)
   t.ok((sorted[2785] ?? 0) < sum / 5570, 'most places are smaller than the mean')
 })
+
+/** Cells of a dBase file by column name, read with offsets of the header alone. */
+function readTable(path: string): { columns: string[]; rows: ((column: string) => string)[] } {
+  const bytes = readFileSync(path)
+  const [start, size] = [bytes.readUInt16LE(8), bytes.readUInt16LE(10)]
+  const places = new Map<string, readonly [from: number, to: number]>()
+  let offset = 1
+  for (let at = 32; at < start - 1; at += 32) {
+    const width = bytes[at + 16] ?? 0
+    places.set(bytes.toString('latin1', at, at + 11).replace(/\0.*$/, ''), [offset, offset + width])
+    offset += width
+  }
+  const rows = Array.from({ length: bytes.readUInt32LE(4) }, (_, index) => (column: string) => {
+    const [from = 0, to = 0] = places.get(column) ?? []
+    return bytes.toString('latin1', start + index * size + from, start + index * size + to).trim()
+  })
+  return { columns: [...places.keys()], rows }
+}
+
+t.test('deaths and births in the published layouts, with their traps', async (t) => {
+  const folders = [temporaryFolder('vital'), temporaryFolder('vital')]
+  for (const folder of folders)
+    await writeDemonstration({ out: folder, scale: 'small', periods: 1, seed: SEED, vitalRecords: true })
+  const [vital = '', again = ''] = folders
+  const readAll = (folder: string, kind: string) => {
+    const tables = ['AC', 'AP', 'RR'].map((uf) => readTable(join(vital, folder, `${kind}${uf}2024.dbf`)))
+    return { columns: tables[0]?.columns ?? [], rows: tables.flatMap(({ rows }) => rows) }
+  }
+  const deaths = readAll('SIM/CID10/DORES', 'DO')
+  const births = readAll('SINASC/1996_/Dados/DNRES', 'DN')
+  t.same([deaths.columns.length, births.columns.length], [87, 61])
+  t.same([deaths.columns.at(-1), births.columns.at(-1)], ['CONTADOR', 'CONTADOR'], 'the counter is the last')
+  for (const name of ['SIM/PRELIM/DORES/DORR2025.dbf', 'SINASC/PRELIM/DNRES/DNEX2025.dbf'])
+    t.ok(readFileSync(join(vital, name)).equals(readFileSync(join(again, name))), `${name}: the same bytes`)
+
+  const part = (
+    { rows }: typeof deaths,
+    isMeant: (cell: (column: string) => string) => boolean,
+    of: (cell: (column: string) => string) => boolean = () => true,
+  ): number => rows.filter((cell) => of(cell) && isMeant(cell)).length / rows.filter(of).length
+  const isInfant = (cell: (column: string) => string): boolean =>
+    /^([0-3]\d\d|400)$/.test(cell('IDADE')) && cell('IDADE') !== '000'
+  for (const [name, value, low, high] of [
+    ['infants', part(deaths, isInfant), 0.015, 0.04],
+    [
+      'first week of infants',
+      part(deaths, (cell) => /^[01]|^20[0-6]/.test(cell('IDADE')), isInfant),
+      0.4,
+      0.65,
+    ],
+    ['60 years and more', part(deaths, (cell) => /^(4[6-9]|5)/.test(cell('IDADE'))), 0.55, 0.8],
+    ['ill-defined', part(deaths, (cell) => cell('CAUSABAS').startsWith('R')), 0.02, 0.1],
+    [
+      'men at 15 to 39',
+      part(
+        deaths,
+        (cell) => cell('SEXO') === '1',
+        (cell) => /^4(1[5-9]|[23])/.test(cell('IDADE')),
+      ),
+      0.7,
+      0.9,
+    ],
+    [
+      'low weight',
+      part(
+        births,
+        (cell) => Number(cell('PESO')) < 2500,
+        (cell) => /^\d+$/.test(cell('PESO')),
+      ),
+      0.06,
+      0.13,
+    ],
+    [
+      'preterm',
+      part(
+        births,
+        (cell) => /[1-4]/.test(cell('GESTACAO')),
+        (cell) => cell('GESTACAO') !== '',
+      ),
+      0.09,
+      0.15,
+    ],
+    ['caesarean', part(births, (cell) => cell('PARTO') === '2'), 0.5, 0.65],
+    ['adolescent', part(births, (cell) => /^1/.test(cell('IDADEMAE'))), 0.1, 0.17],
+  ] as const)
+    t.ok(value > low && value < high, `${name}: ${value.toFixed(4)}`)
+  const infants = deaths.rows.filter(isInfant).length
+  t.ok(infants / births.rows.length > 0.008 && infants / births.rows.length < 0.02, 'infant deaths per birth')
+  t.notOk(deaths.rows.some((cell) => cell('SEXO') === '1' && /^(O|C5[36]|F53)/.test(cell('CAUSABAS'))))
+  t.notOk(deaths.rows.some((cell) => cell('SEXO') === '2' && cell('CAUSABAS') === 'C61'))
+
+  for (const [column, cells] of [
+    ['IDADE', ['400', '999', '000', '207', '228']],
+    ['SEXO', ['0']],
+    ['CODMUNRES', ['160000']],
+    ['DTOBITO', ['01002024']],
+    ['CODMUNOCOR', ['530010']],
+    ['CAUSABAS', ['I64', 'B342', 'O960']],
+    ['RACACOR', ['', '9']],
+  ] as const)
+    for (const cell of cells)
+      t.ok(
+        deaths.rows.some((row) => row(column) === cell),
+        `deaths, ${column}: ${cell}`,
+      )
+  for (const [column, cells] of [
+    ['PESO', ['9999', '']],
+    ['IDADEMAE', ['99']],
+    ['APGAR1', ['00']],
+    ['GESTACAO', ['', '1', '6']],
+    ['CONSULTAS', ['9']],
+    ['CODMUNRES', ['160000']],
+    ['DTNASC', ['01002024']],
+  ] as const)
+    for (const cell of cells)
+      t.ok(
+        births.rows.some((row) => row(column) === cell),
+        `births, ${column}: ${cell}`,
+      )
+  for (const column of ['DTNASC', 'HORAOBITO', 'CODESTAB'])
+    t.ok(part(deaths, (cell) => cell(column) !== '') > 0.5)
+  for (const column of ['DTNASCMAE', 'HORANASC', 'CODESTAB'])
+    t.ok(part(births, (cell) => cell(column) !== '') > 0.5)
+})

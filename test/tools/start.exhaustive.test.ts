@@ -34,6 +34,31 @@ t.test('a first start', async (t) => {
   t.match(key, KEY)
   const [, address] = /Explorer: (\S+)\//.exec(output) ?? []
   t.equal((await fetch(`${address}/v1/states`, { headers: { authorization: `Bearer ${key}` } })).status, 200)
+  const ask = async (path: string, body?: unknown) => {
+    const response = await fetch(`${address}${path}`, {
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
+    })
+    return ((await response.json()) as { data: unknown }).data
+  }
+  for (const path of ['/v1/sim/monthly?limit=1', '/v1/sinasc/monthly?limit=1'])
+    t.match(await ask(path), [{ reference_period: /^2025-/ }], path)
+  const rows = (await ask('/v1/analytics/query', {
+    metrics: ['deaths_per_100k', 'births_per_1000'],
+    group_by: ['residence_state', 'reference_year'],
+    filters: [{ dimension: 'residence_state', operator: 'IN', value: ['RR', 'AC', 'AP'] }],
+  })) as { metrics: Record<string, number> }[]
+  t.equal(rows.length, 6, 'three states, two years')
+  for (const { metrics } of rows) {
+    t.ok(
+      Number(metrics.deaths_per_100k) > 500 && Number(metrics.deaths_per_100k) < 800,
+      JSON.stringify(metrics),
+    )
+    t.ok(
+      Number(metrics.births_per_1000) > 10 && Number(metrics.births_per_1000) < 15,
+      JSON.stringify(metrics),
+    )
+  }
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
   t.equal(await ended, 0)

@@ -9,7 +9,7 @@ export const command: Command = {
   name: 'demo',
   summary: 'Write synthetic snapshots in the publishers’ raw formats.',
   usage: [
-    'demo [--scale small|national] [--states UF,UF] [--periods N] [--without-admissions] [--production] [--financing] [--seed N] [--out DIR]',
+    'demo [--scale small|national] [--states UF,UF] [--periods N] [--without-admissions] [--vital-records] [--production] [--financing] [--seed N] [--out DIR]',
     'demo --gaps [--without-admissions] [--seed N] [--out DIR]',
   ],
   options: {
@@ -29,6 +29,10 @@ export const command: Command = {
       help: 'Months from 2009-12 to 2026-05 of which states, tables and whole months are missing, as files by state; small.',
     },
     'without-admissions': { type: 'boolean', help: 'Leave hospital admissions out.' },
+    'vital-records': {
+      type: 'boolean',
+      help: 'Deaths and births at the national scale, too: a year; the small scale has those of two years without it.',
+    },
     production: {
       type: 'boolean',
       help: 'Outpatient production of every month, too; at the national scale 13 GB a month.',
@@ -62,6 +66,7 @@ export const command: Command = {
         gaps,
         ...(states === undefined ? {} : { states }),
         admissions: args.values['without-admissions'] !== true,
+        vitalRecords: args.values['vital-records'] === true || (scale === 'small' && !gaps),
         production: args.values.production === true,
         financing: args.values.financing === true,
         onProgress: (step) => progress.step(step),

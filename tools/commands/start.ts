@@ -19,7 +19,7 @@ import { thisMonth } from '../this-month.ts'
 export const command: Command = {
   name: 'start',
   summary: 'Serve; without a promoted release, make and serve the demonstration first.',
-  usage: ['start [--scale small|national] [--real UF] [--show-key]'],
+  usage: ['start [--scale small|national] [--vital-records] [--real UF] [--show-key]'],
   options: {
     real: {
       type: 'string',
@@ -27,6 +27,10 @@ export const command: Command = {
       help: 'Instead of the demonstration, fetch and serve the newest month of this state from the publishers.',
     },
     scale: { type: 'string', value: 'SCALE', help: 'Of the demonstration. Default national.' },
+    'vital-records': {
+      type: 'boolean',
+      help: 'Make deaths and births at the national scale, too; the small demonstration has them without it.',
+    },
     'show-key': {
       type: 'boolean',
       help: 'Print the key of the demonstration where the output is not a terminal, too.',
@@ -43,7 +47,8 @@ export const command: Command = {
     const clientKeyFile = join(settings.releasesDir, CLIENT_KEY_FILE)
     const current = await readPointer(settings.releasesDir)
     if (current === null || (realState !== null && current.startsWith('demo-'))) {
-      if (realState === null) await makeDemonstration(settings, scale)
+      if (realState === null)
+        await makeDemonstration(settings, scale, scale === 'small' || args.values['vital-records'] === true)
       else await makeReal(settings, realState)
       if (!existsSync(settings.keysFile)) {
         secret = createKey(settings.keysFile, { name: 'demonstration', capabilities: CAPABILITIES }).secret
@@ -89,7 +94,11 @@ const DEMONSTRATION_STEPS = 59
 const ADMISSION_RATE = 0.0017
 
 /** Generates snapshots, imports and promotes them, then removes the snapshots. */
-async function makeDemonstration(settings: Settings, scale: 'small' | 'national'): Promise<void> {
+async function makeDemonstration(
+  settings: Settings,
+  scale: 'small' | 'national',
+  vitalRecords: boolean,
+): Promise<void> {
   // Import these modules lazily: later starts do not need them.
   const { writeDemonstration } = await import('../demo/demonstration.ts')
   const { DEFAULT_MAX_REJECTED, importPaths } = await import('../../src/import/import.ts')
@@ -108,10 +117,11 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
       periods: 1,
       seed: 1,
       admissions: true,
+      vitalRecords,
       ...(scale === 'national' ? { admissionRate: ADMISSION_RATE } : {}),
       onProgress: (step) => progress.step(`demonstration: ${step}`),
     })
-    const { analytics, cnes, demography, sih } = await importPaths([snapshots], {
+    const { analytics, cnes, demography, sih, sim, sinasc } = await importPaths([snapshots], {
       releasesDir: settings.releasesDir,
       maxRejected: DEFAULT_MAX_REJECTED,
       makesRows: true,
@@ -119,7 +129,7 @@ async function makeDemonstration(settings: Settings, scale: 'small' | 'national'
       onProgress: (step) => progress.step(`import: ${step}`),
     })
     progress.step('verify')
-    for (const id of [demography, cnes, sih, analytics])
+    for (const id of [demography, cnes, sih, sim, sinasc, analytics])
       if (id !== null) await verifyRelease(settings.releasesDir, id)
     const releaseIds = await withComponents(settings.releasesDir, analytics)
     recorder?.recordReleases(releaseIds)

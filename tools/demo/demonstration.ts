@@ -21,7 +21,9 @@ import {
 import { STATES } from '../../src/model/territory/states.ts'
 import { digestFile } from '../../src/release/digest.ts'
 import { admissionFiles, admissionTables } from './admissions.ts'
+import { birthFiles } from './births.ts'
 import { type DemoCatalogs, INVENTED_TABLES, makeCatalogs } from './catalogs.ts'
+import { deathFiles } from './deaths.ts'
 import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'
 import {
   BED_HEADER,
@@ -60,6 +62,8 @@ export interface DemonstrationOptions {
   readonly production?: boolean
   /** Adds health financing: transfers of 2024 to 2026-03, reports of governments, accounts of SIOPS. */
   readonly financing?: boolean
+  /** Adds deaths and births of the scale's years, in the folders of final and preliminary files. */
+  readonly vitalRecords?: boolean
   readonly onProgress?: (step: string) => void
 }
 
@@ -73,6 +77,7 @@ const SCALES = {
     ufs: new Set(['RR', 'AC', 'AP']) as ReadonlySet<string> | null,
     admissions: 0.0004,
     production: { rate: 0.001, partRows: 2000 },
+    vitalYears: [2024, 2025],
   },
   national: {
     facilities: 623_207,
@@ -82,6 +87,7 @@ const SCALES = {
     ufs: null,
     admissions: 0.0069,
     production: { rate: 0.18, rows: { SP: 8_000_000 }, partRows: 2_500_000 },
+    vitalYears: [2025],
   },
 } as const
 const NEWEST = 202605
@@ -89,6 +95,8 @@ const NEWEST = 202605
 const LATE_STATE = 'AP'
 /** First month (YYYYMM) in which QT_SUS of equipment is published. */
 const QT_SUS_FROM = 202601
+/** Deaths and births from this year on are preliminary. */
+const PRELIMINARY_FROM = 2025
 /** A fixed time, so that an archive's bytes do not depend on when it was made. */
 const ARCHIVE_TIME = new Date(2026, 0, 1)
 const ARCHIVE_SETTINGS = {
@@ -164,6 +172,17 @@ export async function writeDemonstration(
   if (options.admissions === true || options.production === true) {
     const moreCodes = options.production === true ? PRODUCTION_CODES : undefined
     written.push(...(await writeFiles(join(out, 'sigtap'), admissionTables(NEWEST, moreCodes))))
+  }
+  if (options.vitalRecords === true) {
+    const context = { all, chance, states: STATES.map(({ uf }) => uf).filter((uf) => ufs?.has(uf) ?? true) }
+    for (const year of size.vitalYears) {
+      onProgress(`deaths and births ${year}`)
+      const isFinal = year < PRELIMINARY_FROM
+      const deaths = join(out, 'SIM', isFinal ? 'CID10/DORES' : 'PRELIM/DORES')
+      const births = join(out, 'SINASC', isFinal ? '1996_/Dados/DNRES' : 'PRELIM/DNRES')
+      written.push(...(await writeStreams(deaths, deathFiles(year, context))))
+      written.push(...(await writeStreams(births, birthFiles(year, context))))
+    }
   }
   if (options.financing === true) {
     onProgress('financing')
