@@ -4,6 +4,7 @@ import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { isTime } from '../model/periods.ts'
 import { STATES } from '../model/territory/states.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
+import { hasPeers } from '../query/analytics/options/comparators.ts'
 import { type Grouping, nameOfGroup } from '../query/analytics/options/groupings.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
@@ -24,7 +25,13 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
     metrics[code] = value === null ? null : kind === 'significance' ? String(value) : Number(value)
   }
   const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
-  return { label, ...(plan.query.rank ? { rank: row.rank ?? null } : {}), dimensions, metrics }
+  return {
+    label,
+    ...(plan.query.rank ? { rank: row.rank ?? null } : {}),
+    ...(hasPeers(plan.query) ? { peers: row.peers ?? null } : {}),
+    dimensions,
+    metrics,
+  }
 }
 
 export function describeMember(

@@ -32,6 +32,7 @@ import { type Sql, sql, table } from '../sql.ts'
 import { describeRow } from './described-rows.ts'
 import { statesOfFilters } from './facility-states.ts'
 import { resolveCodes } from './member-codes.ts'
+import { readCensusPopulation } from './peers.ts'
 import { describePrices, readPriceIndex } from './prices.ts'
 
 export { readPin } from '../query/analytics/request.ts'
@@ -75,10 +76,12 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
   const estimateYears = query.population_basis === 'estimate_of_period' ? await readEstimateYears(parts) : []
   const facilityStates = await statesOfFilters(filters, engine, view, options)
   const priceIndex = await readPriceIndex(query, parts)
+  const censusPopulation = await readCensusPopulation(query, parts)
   const plan = planQuery({ ...query, filters }, view, parts.capabilities, {
     estimateYears,
     facilityStates,
     priceIndex,
+    censusPopulation,
   })
   return { query, plan, normalised: normaliseQuery(query) }
 }

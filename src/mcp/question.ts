@@ -89,7 +89,7 @@ export const OPTIONS: Readonly<Record<string, Property>> = {
   compare_to: {
     type: 'object',
     description:
-      '{"with": "country" | "region" | "state" | "health_macroregion" | "health_region", "level": 0.95}, with places grouped: adds the value of the larger place, the ratio to it, and whether the row is lower, similar or higher.',
+      '{"with": "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers", "level": 0.95}, with places grouped: adds the value of the larger place, or of the municipalities of like size in the same major region (peers), the ratio to it, and whether the row is lower, similar or higher.',
   },
   having: {
     type: 'array',

@@ -272,12 +272,20 @@ const VALUES = {
       `${metrics.map(name).join(', ')}: no confidence limits, because they are no counts, rates or proportions of events.`,
   }),
   comparator_not_collected: declare({
-    when: 'Rows are compared with larger places, of which some were not collected in full; their values are null.',
-    params: { comparator: ['country', 'region', 'state', 'health_macroregion', 'health_region'] },
-    pt: ({ comparator }) =>
-      `Comparação (${comparator}): lugares maiores que não foram coletados por completo ficam sem dado.`,
-    en: ({ comparator }) =>
-      `compare_to ${comparator}: larger places that were not collected in full are null.`,
+    when: 'Rows are compared with larger places or peers, of which some were not collected in full; their values are null.',
+    params: {
+      comparator: ['country', 'region', 'state', 'health_macroregion', 'health_region', 'peers'],
+    },
+    pt: ({ comparator }) => `Comparação (${comparator}): o que não foi coletado por completo fica sem dado.`,
+    en: ({ comparator }) => `compare_to ${comparator}: what was not collected in full is null.`,
+  }),
+  peers: declare({
+    when: 'Municipalities are compared with their peers.',
+    params: { year: 'year' },
+    pt: ({ year }) =>
+      `Comparação (peers): municípios da mesma grande região e da mesma faixa de população do Censo ${year}, tomados juntos, com o da linha; sem população nesse censo, não há pares.`,
+    en: ({ year }) =>
+      `compare_to peers: municipalities of the same major region and the same band of the population of the ${year} census, taken together, with that of the row; without population in that census there are no peers.`,
   }),
   repeated_events: declare({
     when: 'Limits were requested of admissions, which are not independent: one person may be admitted several times.',

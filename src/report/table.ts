@@ -14,6 +14,7 @@ import { isTime } from '../model/periods.ts'
 import { labelOfMetric, type MetricPlan } from '../query/analytics/datasets/metric-plan.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
+import { hasPeers } from '../query/analytics/options/comparators.ts'
 import { queryOfMetric } from '../query/analytics/options/defined-metrics.ts'
 import { nameOfGroup } from '../query/analytics/options/groupings.ts'
 import { labelPrices, unitAtPrices } from '../query/analytics/options/prices.ts'
@@ -57,6 +58,7 @@ const TEXTS = {
     all: 'todo o escopo selecionado',
     total: 'Linha de total',
     rank: 'Posição',
+    peers: 'Número de pares',
     parts: {
       base: 'valor de comparação',
       change: 'variação',
@@ -65,9 +67,9 @@ const TEXTS = {
       lower: 'limite inferior',
       upper: 'limite superior',
       percentile: 'percentil',
-      comparator: 'lugar maior',
-      ratio: 'razão para o lugar maior',
-      significance: 'diferença do lugar maior',
+      comparator: 'comparador',
+      ratio: 'razão para o comparador',
+      significance: 'diferença do comparador',
     },
   },
   en: {
@@ -77,6 +79,7 @@ const TEXTS = {
     all: 'the whole selected scope',
     total: 'Row of totals',
     rank: 'Rank',
+    peers: 'Number of peers',
     parts: {
       base: 'compared with',
       change: 'change',
@@ -85,9 +88,9 @@ const TEXTS = {
       lower: 'lower limit',
       upper: 'upper limit',
       percentile: 'percentile',
-      comparator: 'larger place',
-      ratio: 'ratio to the larger place',
-      significance: 'difference from the larger place',
+      comparator: 'comparator',
+      ratio: 'ratio to the comparator',
+      significance: 'difference from the comparator',
     },
   },
 } as const
@@ -95,20 +98,27 @@ const TEXTS = {
 /** Column that marks totals: `Total` for the grand total, `Total: state` for the totals of a level; empty in other rows. */
 export const TOTAL_COLUMN = 'total'
 
-/** @returns columns in the order of the query: total mark, grouped dimensions, values in catalog order, rank */
+/** @returns columns in the order of the query: total mark, grouped dimensions, values in catalog order, rank, number of peers */
 export function columnsOf(plan: AggregatePlan, language: Language): Column[] {
   const groups = plan.query.group_by.flatMap((code) => dimensionColumns(code, language, plan.query))
   const texts = TEXTS[language]
   const scope: Column = text('label', false, texts.scope, texts.all)
   const rank: Column = { ...text('rank', true, texts.rank, ''), type: 'integer', formula: rankFormula(plan) }
+  const peers: Column = {
+    ...text('peers', true, texts.peers, 'population'),
+    type: 'integer',
+    formula: PEERS_FORMULA,
+  }
   return [
     ...(plan.totals.length === 0 ? [] : [text(TOTAL_COLUMN, true, texts.total, '')]),
     ...(groups.length === 0 ? [scope] : groups),
     ...shownValues(plan).map((shown) => valueColumn(shown, plan, language)),
     ...(plan.query.rank ? [rank] : []),
+    ...(hasPeers(plan.query) ? [peers] : []),
   ]
 }
 
+const PEERS_FORMULA = 'municipalities of the same major region and census band, with that of the row'
 const rankFormula = ({ query: { order_by } }: AggregatePlan): string =>
   order_by[0] === undefined ? '' : `${order_by[0].field} ${order_by[0].direction}`
 
@@ -251,6 +261,7 @@ export function cellsOf(
     ...(groups.length === 0 ? [TOTAL_LABEL] : groups),
     ...shownValues(queryPlan).map(({ column }) => textOf(row[column])),
     ...(queryPlan.query.rank ? [textOf(row.rank)] : []),
+    ...(hasPeers(queryPlan.query) ? [textOf(row.peers)] : []),
   ]
 }
 

@@ -1226,6 +1226,17 @@ export interface components {
                 version: string;
                 metrics: components["schemas"]["CatalogMetric"][];
                 dimensions: components["schemas"]["CatalogDimension"][];
+                /** @description Bands of the census population: with the major regions, they make the peers of a municipality. */
+                census_bands: {
+                    /** @description Code of the band. */
+                    code: string;
+                    /** @description Residents that a municipality has more than. */
+                    over: number | null;
+                    /** @description Largest number of residents. */
+                    up_to: number | null;
+                    /** @description The band in words. */
+                    label: string;
+                }[];
             };
             meta: components["schemas"]["ReleaseMeta"];
         };
@@ -1425,13 +1436,13 @@ export interface components {
             limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
-            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place or of the peers), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
             compare_to?: {
                 /**
-                 * @description The larger place that contains the place of the row.
+                 * @description The larger place that contains the place of the row; peers: the municipalities of the same major region and the same band of the census population (see the catalog), taken together.
                  * @enum {string}
                  */
-                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
@@ -1528,13 +1539,13 @@ export interface components {
             share_of?: (components["schemas"]["DimensionCode"] | string)[] | null;
             /** @description Adds <metric>__lower and <metric>__upper, confidence limits at this level (0.95 or 0.998); null for metrics without a method (see the catalog). */
             limits?: number | null;
-            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place or of the peers), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
             compare_to?: {
                 /**
-                 * @description The larger place that contains the place of the row.
+                 * @description The larger place that contains the place of the row; peers: the municipalities of the same major region and the same band of the census population (see the catalog), taken together.
                  * @enum {string}
                  */
-                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
@@ -1647,13 +1658,13 @@ export interface components {
             limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
-            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place or of the peers), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
             compare_to?: {
                 /**
-                 * @description The larger place that contains the place of the row.
+                 * @description The larger place that contains the place of the row; peers: the municipalities of the same major region and the same band of the census population (see the catalog), taken together.
                  * @enum {string}
                  */
-                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
@@ -1739,13 +1750,13 @@ export interface components {
             limits?: number | null;
             /** @description Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it. Without it: false. */
             percentile?: boolean;
-            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
+            /** @description For queries grouped by places: adds <metric>__comparator (the value of the larger place or of the peers), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared). */
             compare_to?: {
                 /**
-                 * @description The larger place that contains the place of the row.
+                 * @description The larger place that contains the place of the row; peers: the municipalities of the same major region and the same band of the census population (see the catalog), taken together.
                  * @enum {string}
                  */
-                with: "country" | "region" | "state" | "health_macroregion" | "health_region";
+                with: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
@@ -1775,6 +1786,8 @@ export interface components {
             label: string;
             /** @description Place by the first field of order_by, where a rank is asked for. */
             rank?: number | null;
+            /** @description Municipalities that compare_to peers compares with, itself included. */
+            peers?: number | null;
             /** @description The member of each grouped dimension. */
             dimensions: {
                 [key: string]: components["schemas"]["DimensionMember"];
@@ -3084,7 +3097,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -3123,7 +3136,7 @@ export interface components {
             /** @enum {string} */
             reason?: "no_population" | "no_denominator";
             /** @enum {string} */
-            comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region";
+            comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
             period?: string;
             records?: number;
             prices_of?: string;

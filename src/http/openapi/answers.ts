@@ -149,6 +149,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
     {
       label: text('Names of the members; Total do escopo selecionado where nothing is grouped.'),
       'rank?': orNull(integer('Place by the first field of order_by, where a rank is asked for.')),
+      'peers?': orNull(integer('Municipalities that compare_to peers compares with, itself included.')),
       dimensions: DIMENSIONS,
       metrics: dictionary(
         { type: ['number', 'string', 'null'] },
@@ -326,6 +327,15 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
       version: text('Version of the catalog.'),
       metrics: list(ref('CatalogMetric')),
       dimensions: list(ref('CatalogDimension')),
+      census_bands: list(
+        object({
+          code: text('Code of the band.'),
+          over: orNull(integer('Residents that a municipality has more than.')),
+          up_to: orNull(integer('Largest number of residents.')),
+          label: text('The band in words.'),
+        }),
+        'Bands of the census population: with the major regions, they make the peers of a municipality.',
+      ),
     }),
   },
   DimensionValuesResponse: { data: list(ref('DimensionValue')), pagination: 'MemberPagination' },

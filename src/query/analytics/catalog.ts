@@ -23,6 +23,7 @@ import { sheetOf } from '../../model/sheets/sheets.ts'
 import type { RatioMetric } from '../../model/types.ts'
 import { nearest } from '../nearest.ts'
 import { allowedDimensions } from './checks.ts'
+import { describeBands } from './options/peers.ts'
 
 export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
   const metrics = METRIC_CODES.filter((code) =>
@@ -39,6 +40,7 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
       const shown = language === 'en' ? label_en : label
       return { code, label: shown, label_en, tier, datasets, operators: operatorsOf(code) }
     }),
+    census_bands: describeBands(language),
   }
 }
 

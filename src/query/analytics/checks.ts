@@ -16,7 +16,7 @@ import { dimensionsUsed } from './dimensions-used.ts'
 import { catalogMetrics, queryOfMetric } from './options/defined-metrics.ts'
 import type { AnalyticsQuery } from './request.ts'
 
-/** @throws AppError 'forbidden', naming the metric and the missing capability */
+/** @throws AppError 'forbidden', naming the metric or the comparison, and the missing capability */
 export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capability[]): void {
   for (const code of catalogMetrics(query)) {
     const missing = capabilitiesOf(code).find((capability) => !capabilities.includes(capability))
@@ -29,6 +29,14 @@ export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capabi
         extra: { capability: missing, metric: code },
       })
   }
+  if (query.compare_to?.with === 'peers' && !capabilities.includes('demography.read'))
+    throw new AppError('forbidden', {
+      detail: both(
+        'A chave não alcança a comparação com pares, que são formados pelo censo: falta a permissão demography.read.',
+        'The key may not compare with peers, whose groups follow from the census: it lacks the capability demography.read.',
+      ),
+      extra: { capability: 'demography.read' },
+    })
 }
 
 /** A quarter and a quadrimester overlap: their pairs are periods only where months tell them apart. @throws AppError 'invalid_request' */

@@ -21,6 +21,7 @@ import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { noteComparator, planComparator } from './options/comparators.ts'
 import { catalogMetrics } from './options/defined-metrics.ts'
 import { nameOfGroup } from './options/groupings.ts'
+import type { CensusPopulation } from './options/peers.ts'
 import { notePrices, type PriceIndex } from './options/prices.ts'
 import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
@@ -51,6 +52,8 @@ export interface PlanContext {
   readonly estimateYears?: readonly number[]
   /** Required for constant prices. */
   readonly priceIndex?: PriceIndex
+  /** Required for comparisons with peers. */
+  readonly censusPopulation?: CensusPopulation
 }
 
 /** Limit of all totals of an answer. A report may have as many as its rows. */
@@ -61,7 +64,7 @@ export function planQuery(
   query: AnalyticsQuery,
   view: ReleaseView,
   capabilities: readonly Capability[],
-  context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex'> = {},
+  context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex' | 'censusPopulation'> = {},
 ): AggregatePlan {
   const level = (
     group_by: readonly DimensionCode[],

@@ -16,6 +16,7 @@ import { ReportUnreadable } from './unreadable.ts'
 interface JsonRow {
   readonly label?: unknown
   readonly rank?: unknown
+  readonly peers?: unknown
   readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly metrics?: Readonly<Record<string, unknown>>
 }
@@ -137,7 +138,7 @@ function checkRow(
       'label',
       'dimensions',
       'metrics',
-      ...(names.includes('rank') ? ['rank'] : []),
+      ...['rank', 'peers'].filter((name) => names.includes(name)),
     ]),
     ...findUnknownMembers(`${pointer}/dimensions`, dimensions, groups),
     ...findUnknownMembers(`${pointer}/metrics`, metrics, names),
@@ -271,9 +272,10 @@ function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }):
 }
 
 /** municipality_uf → dimensions.municipality.uf */
-function memberOf({ label, rank, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
+function memberOf({ label, rank, peers, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
   if (name === 'label') return label
   if (name === 'rank') return rank
+  if (name === 'peers') return peers
   if (name in metrics) return metrics[name]
   if (name in dimensions) return dimensions[name]?.code
   const dimension = Object.keys(dimensions)

@@ -17,8 +17,16 @@ import { documentedAs } from '../../text-schemas.ts'
 import { type AggregatePlan, planAggregate } from '../plan.ts'
 import type { PlanContext } from '../query-plan.ts'
 import type { QueryMetric } from './defined-metrics.ts'
+import { checkPeers, groupPeers, isPeers, PEERS } from './peers.ts'
 
-export const COMPARATORS = ['country', 'region', 'state', 'health_macroregion', 'health_region'] as const
+export const COMPARATORS = [
+  'country',
+  'region',
+  'state',
+  'health_macroregion',
+  'health_region',
+  'peers',
+] as const
 export type Comparator = (typeof COMPARATORS)[number]
 
 export interface ComparatorOption {
@@ -36,20 +44,32 @@ const LARGER_PLACES: readonly (readonly [DimensionCode, Partial<Record<Comparato
       state: 'state',
       health_macroregion: 'health_macroregion',
       health_region: 'health_region',
+      peers: PEERS.municipality,
     },
   ],
   ['health_region', { region: 'region', state: 'state', health_macroregion: 'health_macroregion' }],
   ['health_macroregion', { region: 'region', state: 'state' }],
   ['state', { region: 'region' }],
   ['region', {}],
-  ['residence_municipality', { state: 'residence_state', health_region: 'residence_health_region' }],
+  [
+    'residence_municipality',
+    {
+      state: 'residence_state',
+      health_region: 'residence_health_region',
+      peers: PEERS.residence_municipality,
+    },
+  ],
   ['residence_health_region', { state: 'residence_state' }],
   ['residence_state', {}],
 ]
 
 export const compareToField = z
   .strictObject({
-    with: z.enum(COMPARATORS).describe('The larger place that contains the place of the row.'),
+    with: z
+      .enum(COMPARATORS)
+      .describe(
+        'The larger place that contains the place of the row; peers: the municipalities of the same major region and the same band of the census population (see the catalog), taken together.',
+      ),
     level: takes(
       documentedAs(z.literal([...LIMIT_LEVELS]), {
         type: 'number',
@@ -62,7 +82,7 @@ export const compareToField = z
   })
   .nullish()
   .describe(
-    'For queries grouped by places: adds <metric>__comparator (the value of the larger place), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared).',
+    'For queries grouped by places: adds <metric>__comparator (the value of the larger place or of the peers), <metric>__ratio and <metric>__significance (lower, similar, higher, not_compared).',
   )
 
 /** @throws AppError 'invalid_request' when nothing that is grouped lies in such a place */
@@ -114,12 +134,18 @@ export function resolveComparator(
   return { with: data.with, level: data.level ?? 0.95 }
 }
 
+/** @returns whether rows show the number of their peers */
+export const hasPeers = ({ compare_to }: { readonly compare_to: ComparatorOption | null }): boolean =>
+  compare_to?.with === 'peers'
+
 export interface ComparatorPlan {
   readonly plan: AggregatePlan
   /** The grouped dimension of the row's place. */
   readonly place: DimensionCode
   /** The dimension of the larger place; null for the country. */
   readonly larger: DimensionCode | null
+  /** Year of the census that makes the groups of peers; null for a larger place. */
+  readonly censusYear: number | null
 }
 
 /** @returns the plan of the larger places, over the months of the rows */
@@ -139,9 +165,13 @@ export function planComparator(
     ...(larger === null ? [] : [larger]),
     ...query.group_by.filter((code) => !LARGER_PLACES.some(([other]) => other === code)),
   ]
+  const isOfPeers = isPeers(larger)
   const plan = planAggregate(
     {
       ...query,
+      groupings: isOfPeers
+        ? [...query.groupings, groupPeers(place, context.censusPopulation ?? new Map())]
+        : query.groupings,
       group_by,
       filters: query.filters.filter(({ dimension }) => !isPlace(dimension)),
       order_by: [],
@@ -161,9 +191,14 @@ export function planComparator(
     capabilities,
     { ...context, name: 'comparator_' },
   )
-  return { plan, place, larger }
+  return { plan, place, larger, censusYear: isOfPeers ? checkPeers(view) : null }
 }
 
-/** Notes that the larger place was not collected in full, which makes its value null. */
-export const noteComparator = ({ plan }: ComparatorPlan, { with: name }: ComparatorOption): Note[] =>
-  plan.missing.length === 0 ? [] : [{ code: 'comparator_not_collected', comparator: name }]
+/** Notes who the peers are, and that a comparator was not collected in full, which makes its value null. */
+export const noteComparator = (
+  { plan, censusYear }: ComparatorPlan,
+  { with: name }: ComparatorOption,
+): Note[] => [
+  ...(censusYear === null ? [] : [{ code: 'peers', year: censusYear } as const]),
+  ...(plan.missing.length === 0 ? [] : [{ code: 'comparator_not_collected', comparator: name } as const]),
+]

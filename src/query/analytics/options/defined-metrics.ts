@@ -175,7 +175,7 @@ const byCode = (left: { readonly code: string }, right: { readonly code: string 
   left.code < right.code ? -1 : 1
 
 /** Columns of tables that are no values. */
-const COLUMNS = new Set(['label', 'total', 'rank', 'metric'])
+const COLUMNS = new Set(['label', 'total', 'rank', 'peers', 'metric'])
 const DIMENSION_COLUMN = /_(code|name|uf|ibge_code)$/
 
 /** @returns why a name cannot stand beside the names of the catalog and of the columns; null when it can */

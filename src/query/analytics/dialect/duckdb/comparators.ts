@@ -4,7 +4,9 @@
  */
 import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
-import type { ComparatorPlan } from '../../options/comparators.ts'
+import { type ComparatorPlan, hasPeers } from '../../options/comparators.ts'
+import type { Grouping } from '../../options/groupings.ts'
+import { isPeers } from '../../options/peers.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
@@ -19,29 +21,35 @@ export function comparatorJoins({ plan, place, larger }: ComparatorPlan): Sql {
   const containing =
     larger === null
       ? EMPTY
-      : sql`\n  LEFT JOIN ${containingPlaces(place, larger)} AS containing ON containing.place = joined.${key(place)}`
+      : sql`\n  LEFT JOIN ${containingPlaces(place, larger, plan.query.groupings)} AS containing ON containing.place = joined.${key(place)}`
   if (larger !== null) conditions.push(sql`comparator.${key(larger)} = containing.larger`)
   return sql`${containing}\n  LEFT JOIN ${relation(plan, 'joined')} AS comparator ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
 }
 
-/** One row for each place: its code and that of the larger place. */
-function containingPlaces(place: DimensionCode, larger: DimensionCode): Sql {
+/** One row for each place: its code, that of the larger place or group of peers, and the number of peers. */
+function containingPlaces(place: DimensionCode, larger: DimensionCode, groupings: readonly Grouping[]): Sql {
   const isResidence = place.startsWith('residence_')
   const derived = [...DERIVED_DIMENSIONS].filter((code) => code === place || code === larger)
   const municipalities = isResidence
     ? sql`(SELECT code AS residence_municipality_code, CAST(uf AS VARCHAR) AS residence_uf FROM ${membersOf('municipality')} AS members)`
     : sql`(SELECT code AS municipality_ibge_code, CAST(uf AS VARCHAR) AS uf FROM ${membersOf('municipality')} AS members)`
-  const places = withPlaces(municipalities, derived, [])
-  return sql`(SELECT ${ident(dimensionOf(place).column)} AS place, min(${ident(dimensionOf(larger).column)}) AS larger FROM ${places} AS places WHERE ${ident(dimensionOf(place).column)} IS NOT NULL GROUP BY ${ident(dimensionOf(place).column)})`
+  const places = withPlaces(municipalities, derived, groupings)
+  const [code, largerCode] = [ident(dimensionOf(place).column), ident(dimensionOf(larger).column)]
+  const peers = isPeers(larger)
+    ? sql`, CASE WHEN min(${largerCode}) IS NOT NULL THEN count(*) OVER (PARTITION BY min(${largerCode})) END AS peers`
+    : EMPTY
+  return sql`(SELECT ${code} AS place, min(${largerCode}) AS larger${peers} FROM ${places} AS places WHERE ${code} IS NOT NULL GROUP BY ${code})`
 }
 
-/** @returns columns of the comparator's integers, by the index of each metric */
-export const comparatorColumns = ({ metrics }: AggregatePlan): Sql[] =>
-  metrics.flatMap((_, index) =>
+/** @returns columns of the comparator's integers, by the index of each metric, and the number of peers */
+export const comparatorColumns = ({ metrics, query }: AggregatePlan): Sql[] => [
+  ...metrics.flatMap((_, index) =>
     ['numerator', 'denominator'].map(
       (side) => sql`comparator.${ident(`${side}_${index}`)} AS ${ident(`comparator_${side}_${index}`)}`,
     ),
-  )
+  ),
+  ...(hasPeers(query) ? [TEXT('containing.peers')] : []),
+]
 
 /**
  * Never better or worse: lower, similar, higher, or not_compared where a limit or the comparator is missing.

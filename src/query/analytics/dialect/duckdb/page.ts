@@ -5,6 +5,7 @@
 import { type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { isKnownEverywhere } from '../../datasets/metric-plan.ts'
+import { hasPeers } from '../../options/comparators.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
@@ -27,8 +28,9 @@ export function valuedCte(plan: AggregatePlan): Sql {
     )
     .map((value) => sql`${orderSql(value, indexOf(plan, value))} AS ${ident(`order_of_${value.column}`)}`)
   const carried = carriedOf(plan).map(({ column }) => ident(column))
+  const peers = hasPeers(plan.query) ? [ident('peers')] : []
   const numerators = plan.metrics.map((_, index) => ident(`numerator_${index}`))
-  const computed = sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...values, ...orders, ...numerators], ',\n    ')}
+  const computed = sql`  SELECT ${join([...plan.query.group_by.map(key), ...carried, ...values, ...peers, ...orders, ...numerators], ',\n    ')}
   FROM ${relation(plan, isMeasured(plan) ? 'measured' : 'joined')}`
   const conditions = [...keptConditions(plan), ...withoutIgnored(plan)]
   if (conditions.length === 0 && !plan.query.rank && !plan.query.percentile) return computed
@@ -118,6 +120,7 @@ export function pageCte(plan: AggregatePlan): Sql {
 export const shownColumns = (plan: AggregatePlan): Sql[] => [
   ...shownValues(plan).map(({ column }) => ident(column)),
   ...(plan.query.rank ? [ident('rank')] : []),
+  ...(hasPeers(plan.query) ? [ident('peers')] : []),
 ]
 
 /** Metrics that also need unknown_i, which is true when their data was not collected. */

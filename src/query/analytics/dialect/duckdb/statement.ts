@@ -9,6 +9,7 @@ import { type DimensionCode, isPopulation } from '../../../../model/dimensions.t
 import { finestTime } from '../../../../model/periods.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import type { MeasurePosition } from '../../datasets/metric-plan.ts'
+import { hasPeers } from '../../options/comparators.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { totalLabel } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
@@ -166,6 +167,9 @@ function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
       return shown.kind === 'significance' ? value : valueText(value, decimals)
     }),
     ...(rows.query.rank ? [plan.query.rank ? TEXT("coalesce(CAST(rank AS VARCHAR), '')") : TEXT("''")] : []),
+    ...(hasPeers(rows.query)
+      ? [hasPeers(plan.query) ? TEXT("coalesce(CAST(peers AS VARCHAR), '')") : TEXT("''")]
+      : []),
   ]
   return sql`concat_ws(chr(9), ${join(cells, ', ')})`
 }
