@@ -4,6 +4,7 @@ import { type Api, ApiFailure } from './api.ts'
 import type { Loaded, PageModule } from './page.ts'
 import { EXPLORE } from './pages/explore.tsx'
 import { FACILITY } from './pages/facility.tsx'
+import { FLOWS } from './pages/flows.tsx'
 import { PLACE } from './pages/place.tsx'
 import { RELEASES_PAGE } from './pages/releases.tsx'
 import { SEARCH } from './pages/search.tsx'
@@ -12,7 +13,14 @@ import { languageOfVisit, type Site, SiteContext, useSite, type Visit } from './
 import { TEXTS } from './texts.ts'
 
 // Each page keeps its type of data from load to view, so this list may erase it.
-const PAGES = [EXPLORE, SEARCH, PLACE, FACILITY, RELEASES_PAGE] as unknown as readonly PageModule<unknown>[]
+const PAGES = [
+  EXPLORE,
+  SEARCH,
+  PLACE,
+  FLOWS,
+  FACILITY,
+  RELEASES_PAGE,
+] as unknown as readonly PageModule<unknown>[]
 
 export function findPage(
   path: string,

@@ -43,10 +43,12 @@ async function makeYear(): Promise<SmallRelease & { readonly other: string }> {
 
 const release = await makeYear()
 const server = await startExplorer({ release })
+const admissions = await startExplorer({ release: await makeSmallRelease('admissions') })
 const browser: Browser = await chromium.launch({ executablePath: chromiumPath, args: ['--no-sandbox'] })
 t.teardown(async () => {
   await browser.close()
   await server.close()
+  await admissions.close()
 })
 
 /** Waits until a page that loads something has shown it. */
@@ -177,6 +179,12 @@ const VIEWS = {
     '/explorer?m=bed_capacity_existing,beds_existing_per_100k&by=municipality&in.state=RR&order=-bed_capacity_existing&cell=bed_capacity_existing;municipality:1400175',
   english: '/explorer?m=bed_capacity_existing&by=state&lang=en',
 }
+/** Views of the release with admissions. */
+const ADMISSION_VIEWS = {
+  flows: '/explorer/places/municipality/1400100/flows',
+  flowsByRegion: '/explorer/places/state/RR/flows?by=health_region&from=2026-03&to=2026-05&lang=en',
+  residents: '/explorer/places/municipality/1400175',
+}
 const [, cnes = ''] =
   /\/explorer\/facilities\/(\d{7})/.exec(
     await (
@@ -189,8 +197,9 @@ const [, cnes = ''] =
 t.test(
   'axe-core finds nothing, in either theme; nothing is wider than a phone or cut on paper',
   async (t) => {
-    for (const [name, path] of Object.entries(VIEWS)) {
-      const { page, problems } = await open(path.replace('CNES', cnes))
+    for (const [name, path] of Object.entries({ ...VIEWS, ...ADMISSION_VIEWS })) {
+      const at = (name in ADMISSION_VIEWS ? admissions : server).address
+      const { page, problems } = await open(path.replace('CNES', cnes), { at })
       if (name === 'table')
         // Everything that opens is open, too.
         for (const title of ['Métricas', 'Linhas', 'Filtros', 'Período', 'Totais'])
@@ -602,6 +611,27 @@ t.test('what cannot be answered is said in words, with a way on', async (t) => {
   t.equal(await page.locator('table.results tbody tr').count(), 27)
   for (const opened of [gone, limited, closed, { page }]) await opened.page.context().close()
 })
+
+t.test(
+  'flows of a place: another month and level by the form, and a number leads to its question',
+  async (t) => {
+    const { page, problems } = await open(ADMISSION_VIEWS.flows, { at: admissions.address })
+    await page.getByLabel('Outro lugar por').selectOption('health_region')
+    await page.locator('select[name=from]').selectOption('2026-04')
+    await page.locator('select[name=to]').selectOption('2026-04')
+    await page.getByRole('button', { name: 'Atualizar' }).click()
+    await settle(page)
+    t.match(page.url(), /by=health_region&from=2026-04&to=2026-04$/)
+    t.match(await page.locator('h1').innerText(), /abr 2026/)
+    const first = page.locator('section[aria-labelledby=hospital] table.results tbody tr').first()
+    const value = await first.locator('a.cell').innerText()
+    await first.locator('a.cell').click()
+    await settle(page)
+    t.match(await page.locator('#lineage').innerText(), new RegExp(`Soma dos registros: ${value}`))
+    t.same(problems, [])
+    await page.context().close()
+  },
+)
 
 t.test('the picture of the README', async (t) => {
   const file = fileURLToPath(new URL('../../docs/explorer.png', import.meta.url))

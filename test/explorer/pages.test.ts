@@ -3,8 +3,9 @@ import t from 'tap'
 import { type Api, findMember } from '../../src/explorer/api.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { startExplorer } from '../fixtures/explorer-server.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const server = await startExplorer({ periods: 2 })
+const server = await startExplorer({ release: await makeSmallRelease('admissions') })
 t.teardown(() => server.close())
 
 interface Answer {
@@ -158,6 +159,101 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   t.match(releases, /tbEstabelecimento\d{6}\.csv/)
   t.equal((await get('/explorer/places/planet/1')).status, 404)
   t.equal((await get('/explorer/facilities/0000000')).status, 404)
+})
+
+/** Cells of the table rows below a heading, as they are read. */
+const rowsBelow = (html: string, id: string): string[][] =>
+  [...(html.split(` id="${id}"`)[1]?.split('<h2')[0] ?? '').matchAll(/<tr>(.*?)<\/tr>/gs)].map(
+    ([, row = '']) =>
+      [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) => textOf(cell).trim()),
+  )
+
+t.test(
+  'flows of a place: who comes from where and where residents go, each number as the API answers it',
+  async (t) => {
+    const code = 1400175
+    const { html, status } = await get(`/explorer/places/municipality/${code}/flows`)
+    t.equal(status, 200)
+    for (const [end, filter, dimension] of [
+      ['residence', 'residence_municipality', 'municipality'],
+      ['hospital', 'municipality', 'residence_municipality'],
+    ] as const) {
+      const filters = [{ dimension: filter, operator: 'EQ', value: code }]
+      const { data } = await ask({
+        metrics: ['admissions', 'average_distance_km'],
+        group_by: [dimension],
+        filters,
+        share_of: [],
+        having: [{ metric: 'admissions', operator: 'GT', value: 0 }],
+        order_by: [{ field: 'admissions', direction: 'desc' }],
+      })
+      const rows = rowsBelow(html, end)
+        .filter((cells) => cells.length === 4)
+        .slice(1)
+      t.ok(data.length > 1)
+      t.same(
+        rows.map((cells) => cells.slice(1)),
+        data.map(({ metrics }: { metrics: Record<string, number | null> }) => [
+          shown(metrics.admissions ?? 0, 0),
+          shown(metrics.admissions__share ?? 0, 2),
+          metrics.average_distance_km === null ? 'sem dado' : shown(metrics.average_distance_km ?? 0, 2),
+        ]),
+        end,
+      )
+      t.match(rows.find(([name]) => name?.startsWith('Cantá'))?.[0], /este lugar/)
+      const total = await ask({ metrics: ['admissions', 'average_distance_km'], group_by: [], filters })
+      const sum = data.reduce(
+        (all: number, row: { metrics: { admissions: number } }) => all + row.metrics.admissions,
+        0,
+      )
+      t.equal(total.data[0].metrics.admissions, sum, 'partners add up')
+      t.ok(rowsBelow(html, end).some((cells) => cells.length === 2 && cells[1] === shown(sum, 0)))
+    }
+    const pairs = rowsBelow(html, 'directions').slice(1)
+    t.same(pairs[0], ['Boa Vista RR', '6', '0'], 'largest sum first, without the place itself')
+    t.ok(pairs.every(([name]) => !name?.startsWith('Cantá')))
+    const capital = rowsBelow((await get('/explorer/places/municipality/1400100/flows')).html, 'directions')
+    t.ok(
+      capital.some(([name = '', sent]) => !name.endsWith('RR') && sent === 'sem dado'),
+      'other states were not collected, which is not 0',
+    )
+
+    const months = textOf(
+      (await get('/explorer/places/state/RR/flows?by=health_region&from=2026-03&to=2026-05&lang=en')).html,
+    )
+    t.match(months, /Where patients come from and go: Roraima state RR · Mar 2026, Apr 2026, May 2026/)
+    t.match(months, /Health region of residence/)
+    for (const [path, expected] of [
+      ['municipality/9999999', 404],
+      ['health_macroregion/1401', 404],
+      ['state/XX', 404],
+      ['state/RR', 200],
+    ] as const)
+      t.equal((await get(`/explorer/places/${path}/flows`)).status, expected, path)
+  },
+)
+
+t.test('a place has the avoidable admissions of its residents beside those of the state', async (t) => {
+  const { html } = await get('/explorer/places/municipality/1400100')
+  const metrics = ['admissions', 'icsap_share', 'icsap_per_10k']
+  const valuesOf = async (dimension: string, value: unknown): Promise<Record<string, number>> =>
+    (await ask({ metrics, group_by: [], filters: [{ dimension, operator: 'EQ', value }] })).data[0].metrics
+  const [city, state] = [
+    await valuesOf('residence_municipality', 1400100),
+    await valuesOf('residence_state', 'RR'),
+  ]
+  const rows = rowsBelow(html, 'residents')
+  for (const [index, metric] of metrics.entries()) {
+    const decimals = metric === 'admissions' ? 0 : 2
+    const cells = rows[index + 1] ?? []
+    t.equal(cells[1], shown(city[metric] ?? 0, decimals), metric)
+    t.equal(cells[3], shown(state[metric] ?? 0, decimals), metric)
+    t.equal(cells[4], 'sem dado', 'other states were not collected')
+  }
+  t.match(textOf(html), /Insuficiência cardíaca 17/)
+  t.match(html, /href="\/explorer\/places\/municipality\/1400100\/flows"/)
+  const region = textOf((await get('/explorer/places/region/1')).html)
+  t.notMatch(region, /Internações de quem mora aqui/, 'residence has no such level')
 })
 
 t.test('both languages', async (t) => {

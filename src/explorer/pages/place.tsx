@@ -17,6 +17,7 @@ import { formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { Lines } from '../parts/charts.tsx'
 import { PointsMap } from '../parts/points-map.tsx'
+import { loadResidents, ResidentAdmissions, type ResidentsData } from '../parts/resident-admissions.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
@@ -45,6 +46,7 @@ interface PlaceData {
   readonly hasMoreFacilities: boolean
   readonly facilitiesQuery: string
   readonly trend: QueryAnswer | null
+  readonly residents: ResidentsData | null
   readonly synthetic: boolean
 }
 
@@ -176,14 +178,16 @@ async function load({ api }: LoadContext, params: Readonly<Record<string, string
         }),
       )
     : null
+  const places = [{ level, code: codeOf(member) || code, name, row: row ?? null }, ...parentPlaces]
   return {
     catalog,
-    places: [{ level, code: codeOf(member) || code, name, row: row ?? null }, ...parentPlaces],
+    places,
     metrics,
     facilities: facilities?.data ?? [],
     hasMoreFacilities: facilities?.pagination.has_more === true,
     facilitiesQuery: filter,
     trend: trend !== null && trend.data.length > 1 ? trend : null,
+    residents: await loadResidents(api, places),
     synthetic: placeAnswer.meta.synthetic === true,
   }
 }
@@ -288,6 +292,7 @@ function View({ data }: { readonly data: PlaceData }) {
           />
         </section>
       )}
+      {data.residents === null ? null : <ResidentAdmissions catalog={catalog} data={data.residents} />}
       {facilities.length === 0 ? null : (
         <section aria-labelledby="facilities">
           <h2 id="facilities">{t.facilities}</h2>

@@ -304,7 +304,7 @@ function More({ question, data }: { readonly question: Question; readonly data: 
   )
 }
 
-function Choice(props: {
+export function Choice(props: {
   readonly name: string
   readonly label: string
   readonly value: string

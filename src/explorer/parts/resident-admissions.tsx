@@ -1,0 +1,196 @@
+/** Admissions of a place's residents, for the page of the place: avoidable ones, those elsewhere, and groups of avoidable ones. */
+import {
+  type Api,
+  ApiFailure,
+  type Catalog,
+  codeOf,
+  type Note,
+  nameOf,
+  type QueryAnswer,
+  type QueryRow,
+} from '../api.ts'
+import { noteText, unitOutsideLabel } from '../catalog-texts.ts'
+import { formatMonth, formatNumber } from '../numbers.ts'
+import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
+import { Scroll } from './scroll.tsx'
+import { useQuestionHref, useSite } from './site.tsx'
+import { dimensionOf, labelOf, metricOf } from './table.tsx'
+
+const METRICS = [
+  'admissions',
+  'icsap_share',
+  'icsap_per_10k',
+  'admissions_outside_municipality_share',
+  'admissions_outside_health_region_share',
+  'admissions_outside_state_share',
+]
+const GROUP_METRIC = 'icsap_admissions'
+/** Levels of residence that admissions have. */
+export const RESIDENCE_LEVELS: readonly string[] = ['municipality', 'health_region', 'state']
+
+interface Column {
+  readonly level: string
+  readonly code: string
+  readonly name: string
+}
+
+export interface ResidentsData {
+  readonly columns: readonly (Column & { readonly row: QueryRow | null })[]
+  readonly groups: readonly QueryRow[]
+  /** Months that the numbers cover, as the answer names them. */
+  readonly period: string
+  readonly notes: readonly Note[]
+}
+
+const questionOf = ({ level, code }: Column, metrics: readonly string[]): Question =>
+  change(EMPTY_QUESTION, {
+    metrics,
+    filters: level === 'country' ? {} : { [`residence_${level}`]: [code] },
+  })
+const groupsQuestionOf = (place: Column): Question =>
+  change(questionOf(place, [GROUP_METRIC]), { groupBy: ['icsap_group'], order: `-${GROUP_METRIC}` })
+
+const orNull = (promise: Promise<QueryAnswer>): Promise<QueryAnswer | null> =>
+  promise.catch((error: unknown) => {
+    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return null
+    throw error
+  })
+
+/**
+ * @param places the place, then the areas that contain it
+ * @returns null for a level without residents' admissions, and for releases and keys without them
+ */
+export async function loadResidents(api: Api, places: readonly Column[]): Promise<ResidentsData | null> {
+  const [place] = places
+  if (place === undefined || !RESIDENCE_LEVELS.includes(place.level)) return null
+  const columns = places.filter(({ level }) => level === 'country' || RESIDENCE_LEVELS.includes(level))
+  const ask = (question: Question): Promise<QueryAnswer | null> =>
+    orNull(api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question)))
+  const [groups, ...answers] = await Promise.all([
+    ask(groupsQuestionOf(place)),
+    ...columns.map((column) => ask(questionOf(column, METRICS))),
+  ])
+  const [first] = answers
+  if (first === null || first === undefined) return null
+  return {
+    columns: columns.map(({ level, code, name }, index) => ({
+      level,
+      code,
+      name,
+      row: answers[index]?.data[0] ?? null,
+    })),
+    groups: (groups?.data ?? []).filter(({ metrics }) => (metrics[GROUP_METRIC] ?? 0) > 0),
+    period: first.meta.reference_period ?? '',
+    notes: first.meta.notes,
+  }
+}
+
+export function ResidentAdmissions(props: { readonly catalog: Catalog; readonly data: ResidentsData }) {
+  const { t, language, href } = useSite()
+  const questionHref = useQuestionHref()
+  const { catalog } = props
+  const { columns, groups, period, notes } = props.data
+  const [place] = columns
+  if (place === undefined) return null
+  const months = period
+    .split(', ')
+    .map((month) => formatMonth(month, language))
+    .join(', ')
+  const groupTitle = labelOf(dimensionOf(catalog, 'icsap_group'), language)
+  return (
+    <section aria-labelledby="residents">
+      <h2 id="residents">
+        {t.residents.title} <small>{months}</small>
+      </h2>
+      <Scroll label={t.residents.title}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.metrics}</th>
+              {columns.map(({ level, name }) => (
+                <th scope="col" class="number" key={level}>
+                  {level === 'country' ? t.country : name}
+                  <span class="uf"> {t.levels[level]}</span>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {METRICS.map((code) => {
+              const metric = metricOf(catalog, code)
+              return (
+                <tr key={code}>
+                  <th scope="row">
+                    {labelOf(metric, language)} <span class="uf">{unitOutsideLabel(metric, language)}</span>
+                  </th>
+                  {columns.map((column) => {
+                    const value = column.row?.metrics[code] ?? null
+                    return (
+                      <td class={value === null ? 'number missing' : 'number'} key={column.level}>
+                        {value === null ? (
+                          <abbr title={t.noDataLong}>{t.noData}</abbr>
+                        ) : (
+                          <a href={questionHref(questionOf(column, [code]))}>
+                            {formatNumber(value, metric?.decimals ?? 0, language)}
+                          </a>
+                        )}
+                      </td>
+                    )
+                  })}
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </Scroll>
+      {groups.length === 0 ? null : (
+        <Scroll label={t.residents.groups}>
+          <table>
+            <caption>{t.residents.groups}</caption>
+            <thead>
+              <tr>
+                <th scope="col">{groupTitle}</th>
+                <th scope="col" class="number">
+                  {labelOf(metricOf(catalog, GROUP_METRIC), language)}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {groups.map((row) => {
+                const code = codeOf(row.dimensions.icsap_group)
+                return (
+                  <tr key={code}>
+                    <th scope="row">{nameOf(row.dimensions.icsap_group)}</th>
+                    <td class="number">
+                      <a
+                        class="cell"
+                        href={questionHref({
+                          ...groupsQuestionOf(place),
+                          cell: { metric: GROUP_METRIC, key: { icsap_group: code } },
+                        })}
+                      >
+                        {formatNumber(row.metrics[GROUP_METRIC] ?? 0, 0, language)}
+                      </a>
+                    </td>
+                  </tr>
+                )
+              })}
+            </tbody>
+          </table>
+        </Scroll>
+      )}
+      <p>
+        <a class="button" href={href(`/explorer/places/${place.level}/${place.code}/flows`)}>
+          {t.flows.link}
+        </a>
+      </p>
+      {notes.length === 0 ? null : (
+        <ul class="hint">
+          {notes.map((note) => (
+            <li key={note.message}>{noteText(note, catalog, language)}</li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
