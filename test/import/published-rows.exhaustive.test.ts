@@ -27,6 +27,7 @@ interface LineageRecord {
 const CASES = [
   { file: 'sih/RDRR0801.dbc', metric: 'admissions_value', group: 'state', column: 'VAL_TOT' },
   { file: 'sih/RDRR0801.dbc', metric: 'admissions_value', group: 'residence_state', column: 'VAL_TOT' },
+  { file: 'sih/RDRR0801.dbc', metric: 'admissions_value', group: 'flows', column: 'VAL_TOT' },
   { file: 'sih/RDRR9504.dbc', metric: 'admissions_value', group: 'state', column: 'VAL_TOT' },
   { file: 'sia/PAAP0607.dbc', metric: 'outpatient_quantity_approved', group: 'state', column: 'PA_QTDAPR' },
 ] as const
@@ -53,9 +54,10 @@ t.test('rows behind records of real files', { skip: skipWithoutShared }, async (
       filters: [
         { dimension: 'reference_period', operator: 'EQ', value: `${month}-${name.slice(6, 8)}` },
         ...(group === 'state' ? [{ dimension: 'state', operator: 'EQ', value: name.slice(2, 4) }] : []),
-        ...(group === 'residence_state'
+        ...(group === 'residence_state' || group === 'flows'
           ? [{ dimension: 'residence_state', operator: 'EQ', value: name.slice(2, 4) }]
           : []),
+        ...(group === 'flows' ? [{ dimension: 'state', operator: 'EQ', value: name.slice(2, 4) }] : []),
       ],
       key: {},
     }
@@ -80,11 +82,13 @@ t.test('rows behind records of real files', { skip: skipWithoutShared }, async (
       return table.toString('latin1', start, start + (place?.length ?? 0)).trim()
     }
     const seen = new Set<number>()
+    let exactCount = 0
     const wrong: string[] = []
     for (const record of records.slice(0, RECORDS)) {
       const { where, count, is_exact } = record.published_rows
       const found = await findPublishedRows(join(path, name), where, { limit: 100_000, offset: 0 })
       if (!is_exact) continue
+      exactCount += 1
       const label = JSON.stringify(record.published_rows)
       if (found.count !== count) wrong.push(`${found.count} rows for ${label}`)
       if (found.sha256 !== record.sources[0]?.sha256) wrong.push(`another file for ${label}`)
@@ -110,6 +114,7 @@ t.test('rows behind records of real files', { skip: skipWithoutShared }, async (
         ])
           if (personal in own) wrong.push(`${personal} is shown`)
     }
+    t.ok(exactCount > records.slice(0, RECORDS).length / 2, `${exactCount} records name their rows exactly`)
     t.same(wrong.slice(0, 5), [], `${name} by ${group}: ${wrong.length} wrong; ${seen.size} rows`)
   }
   // The command reads the same, and refuses another file.

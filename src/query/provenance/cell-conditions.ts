@@ -10,7 +10,7 @@ export type CellCondition = {
 export type PublishedRows = {
   readonly count: number
   readonly where: CellCondition[]
-  /** False where other rows may meet the conditions too: an unknown municipality, births (no month), flows (no diagnosis). */
+  /** False where other rows may meet the conditions too: an unknown municipality, births (no month). */
   readonly is_exact: boolean
 }
 

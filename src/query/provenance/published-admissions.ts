@@ -2,7 +2,7 @@
 import { causeGroupOf } from '../../model/classifications/cause-groups.ts'
 import { icsapGroupOf } from '../../model/classifications/icsap.ts'
 import { RACE_NOT_INFORMED, RACES } from '../../model/classifications/races.ts'
-import { NOT_INFORMED } from '../../model/sih/code-lists.ts'
+import { DIAGNOSIS_CHAPTERS, type DiagnosisChapter, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import {
   type CellCondition,
   hasCode,
@@ -69,13 +69,47 @@ export function residentRowsOf(codeOf: (field: string) => string): Conditions {
   }
 }
 
-/** Rows of other diagnosis chapters meet the conditions, too. @param codeOf returns a code of the record, '' for null */
-export const flowRowsOf = (codeOf: (field: string) => string): Conditions => ({
-  where: [
-    inMunicipality('MUNIC_RES', codeOf('residence_municipality_code')),
-    inMunicipality('MUNIC_MOV', codeOf('hospital_municipality_code')),
-    hasCode(['COMPLEX'], codeOf('complexity_code'), NOT_INFORMED, '\\d{2}'),
-    hasCode(['FINANC'], codeOf('financing_code'), NOT_INFORMED, '\\d{2}'),
-  ],
-  is_exact: false,
-})
+/** Returns the categories of a chapter as alternatives of a pattern. */
+function chapterPattern({ from, to }: DiagnosisChapter): string {
+  const patterns: string[] = []
+  for (let letter = from.charCodeAt(0); letter <= to.charCodeAt(0); letter += 1) {
+    const name = String.fromCharCode(letter)
+    const isFirst = name === from[0]
+    const isLast = name === to[0]
+    for (let ten = isFirst ? Number(from[1]) : 0; ten <= (isLast ? Number(to[1]) : 9); ten += 1) {
+      const start = isFirst && ten === Number(from[1]) ? from[2] : '0'
+      const end = isLast && ten === Number(to[1]) ? to[2] : '9'
+      patterns.push(`${name}${ten}[${start}-${end}]`)
+    }
+  }
+  return patterns.join('|')
+}
+
+/** @param chapter code of a chapter, or '00' for diagnoses that no chapter of CID-10 contains */
+function inChapter(chapter: string): CellCondition {
+  const found = DIAGNOSIS_CHAPTERS.find(({ code }) => code === chapter)
+  return {
+    columns: DIAGNOSIS,
+    pattern:
+      found === undefined
+        ? `^(?!(${DIAGNOSIS_CHAPTERS.map(chapterPattern).join('|')})[0-9A-Z]?$)`
+        : `^(${chapterPattern(found)})[0-9A-Z]?$`,
+  }
+}
+
+/** @param codeOf returns a code of the record, '' for null */
+export function flowRowsOf(codeOf: (field: string) => string): Conditions {
+  // The record's key has codes instead of nulls.
+  const residence = codeOf('residence_key').replace(/^0$/, '')
+  const hospital = codeOf('hospital_municipality_code')
+  return {
+    where: [
+      inMunicipality('MUNIC_RES', residence),
+      inMunicipality('MUNIC_MOV', hospital),
+      inChapter(codeOf('diagnosis_chapter_key')),
+      hasCode(['COMPLEX'], codeOf('complexity_code'), NOT_INFORMED, '\\d{2}'),
+      hasCode(['FINANC'], codeOf('financing_code'), NOT_INFORMED, '\\d{2}'),
+    ],
+    is_exact: !isIgnored(residence) && !isIgnored(hospital),
+  }
+}
