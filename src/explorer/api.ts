@@ -57,11 +57,19 @@ export interface Page<Row> extends Answer<readonly Row[]> {
   }
 }
 
+/** Names the rows of a metric that a side of a ratio counts. */
+export interface MetricPart {
+  readonly label: string
+  readonly label_en: string
+}
+
 export interface Ratio {
   readonly scale?: number
   readonly numerator?: string
+  readonly numerator_part?: MetricPart
   readonly less?: string
   readonly denominator?: string
+  readonly denominator_part?: MetricPart
   readonly standardized_by?: string
 }
 

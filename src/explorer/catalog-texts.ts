@@ -3,7 +3,7 @@
  * texts to show. Not here: attributes of records (record-texts.ts) and the pages' texts (texts-pt.ts).
  */
 import { sentenceOf } from '../model/note-sentences.ts'
-import type { Catalog, Metric, Note } from './api.ts'
+import type { Catalog, Metric, MetricPart, Note } from './api.ts'
 import { formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
 import { ATTRIBUTES } from './record-texts.ts'
@@ -25,15 +25,25 @@ const BASES: Readonly<Record<string, readonly [pt: string, en: string]>> = {
 
 /** @param basis population basis of the question; '' is the census @returns a formula with labels for a ratio, a sentence for a measure */
 export function formulaText(metric: Metric, catalog: Catalog, language: Language, basis = ''): string {
-  const { scale = 1, numerator, less, denominator, standardized_by } = metric
+  const {
+    scale = 1,
+    numerator,
+    numerator_part,
+    less,
+    denominator,
+    denominator_part,
+    standardized_by,
+  } = metric
   if (numerator === undefined || denominator === undefined) return metric.formula
-  const nameOf = (code: string): string => {
+  const nameOf = (code: string, part?: MetricPart): string => {
+    if (part !== undefined) return language === 'pt' ? part.label : part.label_en
     const found = catalog.metrics.find((other) => other.code === code)
     return found === undefined ? code : language === 'pt' ? found.label : found.label_en
   }
   const base = denominator === 'population_census' ? lookUp(BASES, basis) : undefined
-  const below = base?.[language === 'pt' ? 0 : 1] ?? nameOf(denominator)
-  const above = less === undefined ? nameOf(numerator) : `(${nameOf(numerator)} − ${nameOf(less)})`
+  const below = base?.[language === 'pt' ? 0 : 1] ?? nameOf(denominator, denominator_part)
+  const above =
+    less === undefined ? nameOf(numerator, numerator_part) : `(${nameOf(numerator)} − ${nameOf(less)})`
   const quotient = standardized_by === undefined ? `${above} ÷ ${below}` : `Σ (w × ${above} ÷ ${below}) ÷ Σ w`
   return scale === 1 ? quotient : `${formatNumber(scale, 0, language)} × ${quotient}`
 }

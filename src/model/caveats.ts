@@ -26,6 +26,11 @@ const OF_DEATHS = [
   'Coverage of the register differs between places and years, CID changed in 1996, and years are published again, at times much later.',
 ] as const
 
+const COMPONENTS = both(
+  'Óbitos sem dias nem meses contam só na taxa infantil, que por isso passa da soma das partes. Onde o registro de óbitos ou de nascidos é incompleto, a taxa engana; raça/cor dos dois registros difere.',
+  'Deaths of unknown days and months count in the infant rate alone, which thus exceeds the sum of its parts. The rate misleads where the register of deaths or births is incomplete; race differs between the two registers.',
+)
+
 /** Metric → its caveats. Metrics of the registry and the population have only their description. */
 export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string; readonly en: string }>>> = {
   deaths: both(
@@ -51,6 +56,38 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
   premature_ncd_deaths: both(
     'Causas mal definidas não são redistribuídas entre as crônicas. Sem dado nos anos da CID-9.',
     'Ill-defined causes are not redistributed to chronic ones. Null in years of CID-9.',
+    OF_DEATHS,
+  ),
+  premature_ncd_deaths_per_100k: both(
+    'Por residentes de 30 a 69 anos, não por todos; não é padronizada dentro deles. O ano dos residentes é o mais novo importado.',
+    'Per residents of 30 to 69 years, not per all of them, and not standardized among them. The year of the residents is the newest imported.',
+    OF_DEATHS,
+  ),
+  ...Object.fromEntries(
+    (
+      [
+        [
+          'infant',
+          'Óbitos de menores de 1 ano, também os de dias e meses desconhecidos',
+          'Deaths under one year, those of unknown days and months included',
+        ],
+        ['neonatal', 'Óbitos de 0 a 27 dias', 'Deaths at 0 to 27 days'],
+        ['early_neonatal', 'Óbitos de 0 a 6 dias', 'Deaths at 0 to 6 days'],
+        ['late_neonatal', 'Óbitos de 7 a 27 dias', 'Deaths at 7 to 27 days'],
+        ['post_neonatal', 'Óbitos de 28 dias a 11 meses', 'Deaths at 28 days to 11 months'],
+      ] as const
+    ).map(([component, pt, en]) => [
+      `${component}_mortality_rate`,
+      both(
+        `${pt} por mil nascidos vivos dos mesmos meses, sem os fetais. ${COMPONENTS.pt}`,
+        `${en} per 1,000 live births of the same months, without fetal deaths. ${COMPONENTS.en}`,
+        OF_DEATHS,
+      ),
+    ]),
+  ),
+  maternal_mortality_ratio: both(
+    'Óbitos maternos pela regra oficial (sem os tardios, O96, e as sequelas, O97) por 100 mil nascidos vivos. Óbitos maternos sob outra causa não aparecem, e nenhum fator os corrige. Sem dado nos anos da CID-9.',
+    'Maternal deaths by the official rule (without late ones, O96, and sequelae, O97) per 100,000 live births. Maternal deaths under another cause are not seen, and no factor corrects for them. Null in years of CID-9.',
     OF_DEATHS,
   ),
   external_cause_deaths: both(
@@ -222,46 +259,6 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
   births_per_1000: both(
     'Nascidos vivos por mil habitantes do censo: depende das idades da população, e de um mês não é a taxa do ano.',
     'Live births per 1,000 inhabitants of the census: it depends on the ages of the population, and that of a month is not the rate of the year.',
-  ),
-  births_low_weight: both(
-    'Nascidos com menos de 2.500 g; os de peso desconhecido não contam.',
-    'Births under 2,500 g; those of unknown weight do not count.',
-  ),
-  births_known_weight: both(
-    'Nascidos cujo peso é conhecido: o denominador do baixo peso.',
-    'Births whose weight is known: the denominator of low birth weight.',
-  ),
-  births_preterm: both(
-    'Nascidos com menos de 37 semanas; os de gestação desconhecida não contam, e a série quebra em 2011.',
-    'Births under 37 weeks; those of unknown gestation do not count, and the series breaks in 2011.',
-  ),
-  births_known_gestation: both(
-    'Nascidos cuja gestação é conhecida: o denominador da prematuridade.',
-    'Births whose gestation is known: the denominator of preterm births.',
-  ),
-  births_caesarean: both(
-    'Nascidos por cesárea; os de parto desconhecido não contam.',
-    'Births by caesarean; those of unknown delivery do not count.',
-  ),
-  births_known_delivery: both(
-    'Nascidos cujo tipo de parto é conhecido: o denominador das cesáreas.',
-    'Births whose delivery is known: the denominator of caesareans.',
-  ),
-  births_prenatal_7plus: both(
-    'Nascidos com 7 ou mais consultas de pré-natal; os de consultas desconhecidas não contam.',
-    'Births with 7 or more prenatal visits; those of unknown visits do not count.',
-  ),
-  births_known_prenatal: both(
-    'Nascidos cujas consultas de pré-natal são conhecidas: o denominador das 7 ou mais.',
-    'Births whose prenatal visits are known: the denominator of 7 or more.',
-  ),
-  births_adolescent_mothers: both(
-    'Nascidos de mães de 10 a 19 anos; os de idade desconhecida da mãe não contam.',
-    'Births of mothers of 10 to 19 years; those whose mother’s age is unknown do not count.',
-  ),
-  births_known_mother_age: both(
-    'Nascidos cuja mãe tem idade conhecida: o denominador das mães adolescentes.',
-    'Births whose mother’s age is known: the denominator of adolescent mothers.',
   ),
   low_birth_weight_share: both(
     'Com menos de 2.500 g entre os de peso conhecido. Peso em branco, 0 ou 9999 é desconhecido.',

@@ -11,6 +11,7 @@ import type {
   FilterValues,
   Measure,
   Metric,
+  MetricPart,
   RatioMetric,
   Text,
 } from './types.ts'
@@ -163,6 +164,46 @@ export const ratio = (
     ...(less === undefined ? {} : { less }),
   }
 }
+type Side = string | (MetricPart & { readonly metric: string })
+const metricOfSide = (side: Side): string => (typeof side === 'string' ? side : side.metric)
+const partOfSide = (side: Side): MetricPart | null =>
+  typeof side === 'string' ? null : { where: side.where, label: side.label }
+
+/** Rows of a metric that meet a condition, as a side of ratioOfParts. */
+export const part = (
+  metric: string,
+  where: Condition,
+  pt: string,
+  en: string,
+): MetricPart & { readonly metric: string } => ({
+  metric,
+  where: [where],
+  label: both(pt, en),
+})
+
+/** `scale` × `top` ÷ `bottom`. The sides are metrics that are not ratios, or parts of them. */
+export function ratioOfParts(
+  top: Side,
+  bottom: Side,
+  scale: number,
+  unit: string,
+  label: string,
+  label_en: string,
+): Untiered<RatioMetric> {
+  const [numeratorPart, denominatorPart] = [partOfSide(top), partOfSide(bottom)]
+  const above = numeratorPart?.label ?? both(metricOfSide(top), metricOfSide(top))
+  const below = denominatorPart?.label ?? both(metricOfSide(bottom), metricOfSide(bottom))
+  return {
+    ...ratio(metricOfSide(top), metricOfSide(bottom), scale, unit, label, label_en),
+    ...(numeratorPart === null ? {} : { numeratorPart }),
+    ...(denominatorPart === null ? {} : { denominatorPart }),
+    description: both(
+      `${label}: ${scale} × ${above.pt} ÷ ${below.pt}, dividido uma única vez, no nível pedido.`,
+      `${label_en}: ${scale} × ${above.en} ÷ ${below.en}, divided once at the level asked for.`,
+    ),
+  }
+}
+
 /** @param counted unit and labels of the counted things, usually those of the numerator */
 export const perCapita = (
   numerator: string,

@@ -70,7 +70,10 @@ export function limitsOf(code: MetricCode): Limits {
   const { numerator, less, denominator } = measuresOf(code)
   if (less !== null || !isOfEvents(numerator)) return { method: 'none', reason: reasonOf(code, numerator) }
   if (denominator?.standardizedBy !== undefined) return { method: 'dobson' }
-  return { method: denominator !== null && isOfEvents(denominator) ? 'wilson' : 'poisson' }
+  // Deaths are no part of the births of the same months, so their ratio is no proportion.
+  const isProportion =
+    denominator !== null && isOfEvents(denominator) && denominator.dataset === numerator.dataset
+  return { method: isProportion ? 'wilson' : 'poisson' }
 }
 
 const COMPLETE_COUNTS = new Set<string>([

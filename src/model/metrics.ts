@@ -12,7 +12,7 @@ import {
   isPopulation,
   twinsOf,
 } from './dimensions.ts'
-import type { Measure, Metric } from './types.ts'
+import type { Condition, Measure, Metric } from './types.ts'
 
 export type { Condition, Measure } from './types.ts'
 
@@ -46,13 +46,16 @@ export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []
     return dataset === undefined || dataset === measure.dataset ? measure : { ...measure, dataset }
   }
   if (metric.kind !== 'ratio') return { numerator: carrying(metric.measure), less: null, denominator: null }
-  const side = (name: string): Measure => {
+  const side = (name: string, where: readonly Condition[] = []): Measure => {
     const counted: Metric | undefined = METRICS[name as MetricCode]
     if (counted === undefined || counted.kind === 'ratio')
       throw new TypeError(`${code}: ${name} is no sum or count`)
-    return carrying(counted.measure)
+    const { measure } = counted
+    return carrying(
+      where.length === 0 ? measure : { ...measure, where: [...(measure.where ?? []), ...where] },
+    )
   }
-  const numerator = side(metric.numerator)
+  const numerator = side(metric.numerator, metric.numeratorPart?.where)
   const { standardizedBy } = metric
   const standardized = (measure: Measure): Measure =>
     standardizedBy === undefined ? measure : { ...measure, standardizedBy }
@@ -61,7 +64,7 @@ export function measuresOf(code: MetricCode, used: readonly DimensionCode[] = []
       metric.numeratorOf === undefined ? numerator : { ...numerator, dataset: metric.numeratorOf },
     ),
     less: metric.less === undefined ? null : side(metric.less),
-    denominator: standardized(side(metric.denominator)),
+    denominator: standardized(side(metric.denominator, metric.denominatorPart?.where)),
   }
 }
 
@@ -133,5 +136,7 @@ export const capabilitiesOf = (code: MetricCode): Capability[] => factDatasetsOf
 export const isPerCapita = (code: MetricCode): boolean =>
   measuresOf(code).denominator?.dataset === 'population' && factDatasetsOf(code)[0] !== 'population'
 /** @returns whether a metric is a rate per resident of a territory, from any population source */
-export const isOfResidents = (code: MetricCode): boolean =>
-  isPerCapita(code) || measuresOf(code).denominator?.standardizedBy !== undefined
+export function isOfResidents(code: MetricCode): boolean {
+  const { numerator, denominator } = measuresOf(code)
+  return denominator !== null && isPopulation(denominator.dataset) && !isPopulation(numerator.dataset)
+}

@@ -204,6 +204,11 @@ export interface CountMetric extends MetricBase {
   readonly isMoney?: true
 }
 /** Computes both sides separately and divides last, at the level of the requested groups. */
+/** The rows of a metric that meet a condition, as a side of a ratio. */
+export interface MetricPart {
+  readonly where: readonly Condition[]
+  readonly label: Text
+}
 export interface RatioMetric extends MetricBase {
   readonly kind: 'ratio'
   readonly numerator: string
@@ -212,6 +217,9 @@ export interface RatioMetric extends MetricBase {
   /** Metric that is subtracted from the numerator. The API calls this side `less`, too. */
   readonly less?: string
   readonly denominator: string
+  /** Restrict a side to some of its rows, so that no metric is needed for them. */
+  readonly numeratorPart?: MetricPart
+  readonly denominatorPart?: MetricPart
   /** Divides within each age group, then sums the quotients by the shares of a standard population. */
   readonly standardizedBy?: StandardName
   readonly scale: number

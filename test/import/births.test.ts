@@ -213,7 +213,12 @@ t.test(
     t.teardown(() => client.close())
     const metrics = [
       ...['births', 'low_birth_weight_share', 'preterm_share', 'caesarean_share', 'prenatal_7plus_share'],
-      ...['adolescent_mothers_share', 'births_prenatal_7plus'],
+      {
+        metric: 'births',
+        as: 'births_prenatal_7plus',
+        filters: [{ dimension: 'prenatal_visits', operator: 'IN', value: ['7+'] }],
+      },
+      'adolescent_mothers_share',
     ]
     const askFor = async (year: number, group_by: readonly string[] = []) => {
       const { status, body, text } = await client.query({

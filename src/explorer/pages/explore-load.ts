@@ -7,6 +7,7 @@ import {
   type LineageAnswer,
   type Member,
   type Metric,
+  type MetricPart,
   type Problem,
   type QueryAnswer,
   type Ratio,
@@ -62,12 +63,21 @@ const problemOf = (error: unknown): Problem => {
   throw error
 }
 
-const ratioOf = ({ scale, numerator, less, denominator, standardized_by }: Metric): Ratio => ({
-  ...(scale === undefined ? {} : { scale }),
-  ...(numerator === undefined ? {} : { numerator }),
-  ...(less === undefined ? {} : { less }),
-  ...(denominator === undefined ? {} : { denominator }),
-  ...(standardized_by === undefined ? {} : { standardized_by }),
+const ratioOf = (metric: Metric): Ratio => {
+  const { scale, numerator, numerator_part, less, denominator, denominator_part, standardized_by } = metric
+  return {
+    ...(scale === undefined ? {} : { scale }),
+    ...(numerator === undefined ? {} : { numerator }),
+    ...(numerator_part === undefined ? {} : { numerator_part: labelsOf(numerator_part) }),
+    ...(less === undefined ? {} : { less }),
+    ...(denominator === undefined ? {} : { denominator }),
+    ...(denominator_part === undefined ? {} : { denominator_part: labelsOf(denominator_part) }),
+    ...(standardized_by === undefined ? {} : { standardized_by }),
+  }
+}
+const labelsOf = ({ label, label_en }: MetricPart): MetricPart => ({
+  label,
+  label_en,
 })
 
 const meaningOf = ({ meaning, meaning_en }: Metric): Pick<Metric, 'meaning' | 'meaning_en'> =>

@@ -4,10 +4,11 @@
  */
 import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
-import { LIMIT_METHODS, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
+import { LIMIT_METHODS } from '../../model/limits.ts'
 import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
 import { manifestSchema, RELEASE_AREAS } from '../../release/manifest.ts'
 import { reportManifestSchema } from '../../report/manifest.ts'
+import { CATALOG_SCHEMAS } from './catalog-schemas.ts'
 import {
   dictionary,
   documentOf,
@@ -46,63 +47,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
   ),
   ReleaseManifest: documentOf(manifestSchema, 'output'),
   ReportManifest: documentOf(reportManifestSchema, 'output'),
-  CatalogMetric: object(
-    {
-      code: ref('MetricCode'),
-      label: text('Label in the language asked for.'),
-      label_en: text('English label.'),
-      description: text('Definition, in the requested language.'),
-      description_en: text('Definition in English.'),
-      'meaning?': text('What the number says and what it does not, in the language asked for.'),
-      'meaning_en?': text('The same in English.'),
-      unit: text('Unit of the value.'),
-      decimals: integer('Digits after the point.'),
-      tier: oneOf(['core', 'extended'], 'core: of the specification.'),
-      kind: oneOf(['sum', 'count', 'distinct', 'ratio'], 'How it is computed.'),
-      additivity: dictionary(
-        oneOf(['additive', 'semi_additive', 'non_additive'], 'Whether its groups add up.'),
-        'By dimension.',
-      ),
-      formula: text('How the value is computed: a ratio by codes of metrics, else the definition.'),
-      limits: object(
-        {
-          method: oneOf([...Object.keys(LIMIT_METHODS), 'none'], 'Method of the confidence limits.'),
-          'reason?': oneOf(Object.keys(REASONS_WITHOUT_LIMITS), 'Why there is none.'),
-          text: text('The method, or the reason, in words.'),
-        },
-        'How uncertain the value is.',
-      ),
-      sheet: object(
-        {
-          method: text('How the number is made from the records, over groups and months.'),
-          meaning: text('What the number says and what it does not.'),
-          limitations: list({ type: 'string' }, 'What its sources leave out.'),
-          sources: list(
-            object({
-              dataset: DATASET,
-              publisher: text('Who publishes it.'),
-              table: text('Published table or family of files.'),
-              delay: text('When it appears.'),
-              revisions: text('How it changes afterwards.'),
-              revision_months: integer('Age in months from which it usually no longer changes.'),
-            }),
-            'Where its sides come from.',
-          ),
-          documentation: text('Page of the documentation.'),
-        },
-        'Indicator sheet, in the requested language.',
-      ),
-      'scale?': integer('Ratios have it: what the quotient is multiplied by.'),
-      'numerator?': text('Ratios have it: the metric that is divided.'),
-      'less?': text('Some ratios have it: the metric that is subtracted from the numerator.'),
-      'denominator?': text('Ratios have it: the metric that divides.'),
-      'standardized_by?': text('Rates standardized by age have it: the standard population.'),
-      datasets: list(DATASET),
-      dimensions: list(ref('DimensionCode'), 'What it can be grouped and filtered by.'),
-      operators: dictionary(list(ref('FilterOperator')), 'Operators by dimension.'),
-    },
-    'A metric of the catalog.',
-  ),
+  ...CATALOG_SCHEMAS,
   AnswerLimits: object(
     {
       level: { type: 'number', description: 'Level of the confidence limits.' },
@@ -121,17 +66,6 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
       metrics: list(ref('MetricCode'), 'Metrics in constant prices; the others are unchanged.'),
     },
     'Of which time the reais of an answer are, where the query asks for constant prices.',
-  ),
-  CatalogDimension: object(
-    {
-      code: ref('DimensionCode'),
-      label: text('Label in the language asked for.'),
-      label_en: text('English label.'),
-      tier: oneOf(['core', 'extended'], 'core: of the specification.'),
-      datasets: list(DATASET, 'Datasets that carry the dimension.'),
-      operators: list(ref('FilterOperator')),
-    },
-    'A dimension of the catalog.',
   ),
   DimensionValue: object({
     code: { type: ['string', 'integer', 'null'], description: 'Code of the member; null: without a code.' },

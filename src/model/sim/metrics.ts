@@ -1,5 +1,7 @@
 /** Metrics of deaths. Deaths are flows, which are summed over months. Values only. */
-import { both, counted, metricsOf, perCapita, ratio, share, sum } from '../declare.ts'
+import { both, counted, metricsOf, part, perCapita, ratio, ratioOfParts, share, sum } from '../declare.ts'
+import { AGE_GROUPS } from '../demography/code-lists.ts'
+import { INFANT_AGES, type InfantAge } from './code-lists.ts'
 
 const DEATHS = 'deaths'
 const ILL_DEFINED = [{ field: 'cause_chapter_code', equals: '18' }] as const
@@ -16,6 +18,24 @@ const deathsOf = (
   description: readonly [pt: string, en: string],
   measure: ReturnType<typeof sum>,
 ) => counted(measure, 'deaths', label, label_en, both(description[0], description[1]))
+
+/** Deaths under one year, or in parts of it, per 1,000 live births. */
+const infantRate = (
+  ages: readonly InfantAge[],
+  label: readonly [pt: string, en: string],
+  deaths: readonly [pt: string, en: string],
+) =>
+  ratioOfParts(
+    part('deaths', { field: 'infant_age_code', oneOf: ages }, `óbitos ${deaths[0]}`, `deaths ${deaths[1]}`),
+    'births',
+    1000,
+    'deaths per 1,000 live births',
+    label[0],
+    label[1],
+  )
+const NEONATAL = ['early_neonatal', 'late_neonatal'] as const
+/** Age groups of residents of 30 to 69 years, among whom deaths of chronic diseases are premature. */
+const PREMATURE_AGES = AGE_GROUPS.filter((group) => group >= '30' && group < '70')
 
 export const METRICS = metricsOf('extended', {
   deaths: deathsOf(
@@ -58,6 +78,19 @@ export const METRICS = metricsOf('extended', {
     ],
     sum(DEATHS, 'premature_ncd_deaths'),
   ),
+  premature_ncd_deaths_per_100k: ratioOfParts(
+    'premature_ncd_deaths',
+    part(
+      'population_by_age',
+      { field: 'age_group', oneOf: PREMATURE_AGES },
+      'residentes de 30 a 69 anos',
+      'residents of 30 to 69 years',
+    ),
+    100_000,
+    'deaths per 100,000 inhabitants of 30 to 69 years',
+    'Óbitos prematuros por doenças crônicas por 100 mil habitantes de 30 a 69 anos',
+    'Premature deaths of chronic diseases per 100,000 inhabitants of 30 to 69 years',
+  ),
   external_cause_deaths: deathsOf(
     'Óbitos por causas externas',
     'Deaths of external causes',
@@ -81,4 +114,41 @@ export const METRICS = metricsOf('extended', {
     'Óbitos por causas mal definidas, % dos óbitos',
     'Ill-defined causes, % of deaths',
   ),
+  infant_mortality_rate: infantRate(
+    Object.keys(INFANT_AGES) as InfantAge[],
+    ['Taxa de mortalidade infantil', 'Infant mortality rate'],
+    ['de menores de 1 ano', 'under 1 year'],
+  ),
+  neonatal_mortality_rate: infantRate(
+    NEONATAL,
+    ['Taxa de mortalidade neonatal', 'Neonatal mortality rate'],
+    ['de 0 a 27 dias', 'at 0 to 27 days'],
+  ),
+  early_neonatal_mortality_rate: infantRate(
+    ['early_neonatal'],
+    ['Taxa de mortalidade neonatal precoce', 'Early neonatal mortality rate'],
+    ['de 0 a 6 dias', 'at 0 to 6 days'],
+  ),
+  late_neonatal_mortality_rate: infantRate(
+    ['late_neonatal'],
+    ['Taxa de mortalidade neonatal tardia', 'Late neonatal mortality rate'],
+    ['de 7 a 27 dias', 'at 7 to 27 days'],
+  ),
+  post_neonatal_mortality_rate: infantRate(
+    ['post_neonatal'],
+    ['Taxa de mortalidade pós-neonatal', 'Post-neonatal mortality rate'],
+    ['de 28 dias a 11 meses', 'at 28 days to 11 months'],
+  ),
+  maternal_mortality_ratio: {
+    ...ratio(
+      'maternal_deaths',
+      'births',
+      100_000,
+      'deaths per 100,000 live births',
+      'Razão de mortalidade materna',
+      'Maternal mortality ratio',
+    ),
+    // The deaths are of women, the births of both sexes.
+    without: ['sex'],
+  },
 })

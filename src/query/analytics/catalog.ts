@@ -20,7 +20,7 @@ import {
 } from '../../model/metrics.ts'
 import { isTime } from '../../model/periods.ts'
 import { sheetOf } from '../../model/sheets/sheets.ts'
-import type { RatioMetric } from '../../model/types.ts'
+import type { MetricPart, RatioMetric } from '../../model/types.ts'
 import { nearest } from '../nearest.ts'
 import { allowedDimensions } from './checks.ts'
 import { describeBands } from './options/peers.ts'
@@ -49,20 +49,47 @@ function findTwins(code: MetricCode): FactDataset[] {
   return [...new Set(twinsOfAll(factDatasetsOf(code)).flat())]
 }
 
-/** In formulas, w is the people of an age group in the standard population. */
-function writeFormula({ scale, numerator, less, denominator, standardizedBy }: RatioMetric): string {
+/** In formulas, w is the people of an age group in the standard population. Brackets hold the filters of a part of a metric. */
+function writeFormula(metric: RatioMetric): string {
+  const { scale, less, standardizedBy } = metric
+  const numerator = writeSide(metric.numerator, metric.numeratorPart)
+  const denominator = writeSide(metric.denominator, metric.denominatorPart)
   const top = less === undefined ? numerator : `(${numerator} − ${less})`
   return standardizedBy === undefined
     ? `${scale} × ${top} ÷ ${denominator}`
     : `${scale} × Σ (w × ${top} ÷ ${denominator}) ÷ Σ w`
 }
 
-const describeRatio = ({ scale, numerator, less, denominator, standardizedBy }: RatioMetric) => ({
-  scale,
-  numerator,
-  ...(less === undefined ? {} : { less }),
-  denominator,
-  ...(standardizedBy === undefined ? {} : { standardized_by: standardizedBy }),
+function writeSide(code: string, part: MetricPart | undefined): string {
+  if (part === undefined) return code
+  const filters = filtersOfPart(part).map(({ dimension, value }) => `${dimension} IN ${value.join(', ')}`)
+  return `${code}[${filters.join('; ')}]`
+}
+
+/** @returns the filters by which a query selects the same rows */
+const filtersOfPart = ({ where }: MetricPart) =>
+  where.flatMap((condition) => {
+    const dimension = DIMENSION_CODES.find(
+      (code) => 'field' in condition && dimensionOf(code).column === condition.field,
+    )
+    const value = 'oneOf' in condition ? condition.oneOf : 'equals' in condition ? [condition.equals] : []
+    return dimension === undefined ? [] : [{ dimension, operator: 'IN', value }]
+  })
+
+const describePart = (part: MetricPart) => ({
+  label: part.label.pt,
+  label_en: part.label.en,
+  filters: filtersOfPart(part),
+})
+
+const describeRatio = (metric: RatioMetric) => ({
+  scale: metric.scale,
+  numerator: metric.numerator,
+  ...(metric.numeratorPart === undefined ? {} : { numerator_part: describePart(metric.numeratorPart) }),
+  ...(metric.less === undefined ? {} : { less: metric.less }),
+  denominator: metric.denominator,
+  ...(metric.denominatorPart === undefined ? {} : { denominator_part: describePart(metric.denominatorPart) }),
+  ...(metric.standardizedBy === undefined ? {} : { standardized_by: metric.standardizedBy }),
 })
 
 function describeLimits(code: MetricCode, language: 'pt' | 'en'): JsonValue {

@@ -33,7 +33,7 @@ export function sidesOf(
 ): MetricSides {
   const sides = measuresOf(metric, dimensionsUsed(query))
   if (!isPerCapita(metric))
-    return { ...sides, denominators: null, notes: noteStandard(code, sides, months, years) }
+    return { ...sides, denominators: null, notes: noteResidentsByAge(code, sides, months, years) }
   const basis = query.population_basis
   if (basis !== 'estimate_of_period') {
     const type = basis === 'census' ? 'CENSUS_POPULATION' : 'ESTIMATED_POPULATION'
@@ -102,18 +102,20 @@ function noteEarlierEstimates(metric: string, months: MonthYears): Note[] {
   })
 }
 
-/** Notes the standard population of a standardized rate, and the distance to its residents' year. */
-function noteStandard(
+/** Notes the standard population of a standardized rate, and the distance to the year of the residents by age. */
+function noteResidentsByAge(
   code: string,
   { denominator }: Sides,
   months: readonly number[],
   years: PopulationYears,
 ): Note[] {
-  if (denominator?.standardizedBy === undefined) return []
-  const standard = denominator.standardizedBy
+  if (denominator?.dataset !== 'population_by_age') return []
+  const { standardizedBy: standard } = denominator
   const year = years.POPULATION_BY_AGE
   return [
-    { code: 'standardized', metric: code, standard, age_groups: AGE_GROUPS.length },
+    ...(standard === undefined
+      ? []
+      : [{ code: 'standardized', metric: code, standard, age_groups: AGE_GROUPS.length } as const]),
     ...noteDistantYears(
       code,
       months.map((period) => ({ period, year })),

@@ -36,7 +36,6 @@ import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { knownGroupSql } from './known.ts'
 import { pairRelation, periodRelation } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
-import { isStandardized } from './standardized.ts'
 
 const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
   isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
@@ -70,12 +69,12 @@ export function onlyFacts(plan: AggregatePlan): string | null {
 }
 
 /** Populations that only divide others add no groups. */
-const factsWithRows = ({ datasets }: AggregatePlan): DatasetPlan[] =>
+const factsWithRows = ({ datasets, metrics }: AggregatePlan): DatasetPlan[] =>
   datasets.filter(
-    (dataset) =>
+    (dataset, index) =>
       hasRows(dataset) &&
       dataset.dataset !== 'population' &&
-      !(isPopulation(dataset.dataset) && isStandardized(dataset)),
+      (!isPopulation(dataset.dataset) || metrics.some(({ numerator }) => numerator.plan === index)),
   )
 
 export const relation = ({ name }: AggregatePlan, relationName: string): Sql =>
