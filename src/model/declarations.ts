@@ -67,3 +67,13 @@ export const METRICS = {
   ...sinasc.METRICS,
   ...financing.METRICS,
 }
+/** Indicators of profiles: population first, then the areas in the order of the catalog. */
+export const PROFILE = [
+  ...demography.PROFILE,
+  ...cnes.PROFILE,
+  ...sih.PROFILE,
+  ...sia.PROFILE,
+  ...sim.PROFILE,
+  ...sinasc.PROFILE,
+  ...financing.PROFILE,
+]

@@ -95,6 +95,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   ibge_code: '1400100',
   uf: 'RR',
   level: 'state',
+  code: 'RR',
   dimensionCode: 'state',
 }
 /** An address of a route. @param value stands for every parameter of the path; without it they are valid */

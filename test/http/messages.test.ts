@@ -31,6 +31,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   dimensionCode: 'state',
   metricCode: 'bed_capacity_existing',
   level: 'state',
+  code: 'RR',
   municipalityCode: '1400100',
   cnes_code: '0000001',
   path: 'manifest.json',

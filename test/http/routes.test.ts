@@ -31,6 +31,7 @@ const EXAMPLES: Record<string, string> = {
   dimensionCode: 'municipality',
   metricCode: 'bed_capacity_existing',
   level: 'state',
+  code: 'RR',
   path: 'manifest.json',
 }
 /** Routes that take a request as JSON in q. */

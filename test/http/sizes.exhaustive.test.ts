@@ -44,6 +44,7 @@ const PATHS = ROUTES.map((route) => ({
     .replace('{municipalityCode}', '1400100')
     .replace('{uf}', 'RR')
     .replace('{level}', 'state')
+    .replace('{code}', 'RR')
     .replace('{path}', 'manifest.json')
     .replace('{release_id}', small.result.analytics)
     .replaceAll(/\{\w+\}/g, '01'),

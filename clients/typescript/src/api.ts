@@ -1088,6 +1088,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/profiles/{level}/{code}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the release says of a place: population, indicators with limits, comparator, peers and course.
+         * @description Needs the capability analytics.query.read.
+         */
+        get: operations["getProfile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/analytics/exports/xlsx": {
         parameters: {
             query?: never;
@@ -3439,6 +3459,149 @@ export interface components {
             }[];
         } & {
             [key: string]: unknown;
+        };
+        /** @description What a release says of a place. */
+        Profile: {
+            place: {
+                /**
+                 * @description Level of the place.
+                 * @enum {string}
+                 */
+                level: "municipality" | "health_region" | "health_macroregion" | "state" | "region" | "country";
+                /** @description Code of the place, as answers of queries have it. */
+                code: string | number;
+                /** @description Name of the place. */
+                name: string;
+                /** @description Larger places, the finest first. */
+                parents: components["schemas"]["ProfilePlace"][];
+            };
+            comparator: components["schemas"]["ProfilePlace"] | null;
+            population_by_age: {
+                groups: {
+                    /** @description Code of the sex. */
+                    sex: string | null;
+                    /** @description Code of the age group. */
+                    age_group: string | null;
+                    /** @description Residents. */
+                    population: number;
+                }[];
+                query: components["schemas"]["AnalyticsQueryRequest"];
+            } | null;
+            /** @description Only what the release holds and the key may read. */
+            blocks: {
+                /**
+                 * @description Subject of the indicators.
+                 * @enum {string}
+                 */
+                code: "population" | "capacity" | "use" | "production" | "money" | "deaths" | "births";
+                /** @description Name of the block, in the requested language. */
+                label: string;
+                indicators: components["schemas"]["ProfileIndicator"][];
+            }[];
+        };
+        /** @description An indicator of the place. query gives value, limits and comparator; the queries of peers and course give theirs. */
+        ProfileIndicator: {
+            metric: components["schemas"]["MetricCode"];
+            /** @description Label of the metric, in the requested language. */
+            label: string;
+            /** @description Unit of the value. */
+            unit: string;
+            /**
+             * @description How it is computed.
+             * @enum {string}
+             */
+            kind: "sum" | "count" | "distinct" | "ratio";
+            /** @description Digits after the point. */
+            decimals: number;
+            period: components["schemas"]["ProfilePeriod"] | null;
+            /** @description The indicator; null where it was not collected or has no denominator. */
+            value: number | null;
+            /** @description Lower confidence limit (95 %); null for metrics without a method. */
+            lower: number | null;
+            /** @description Upper confidence limit (95 %). */
+            upper: number | null;
+            /** @description Value of the comparator of the profile; null for counts. */
+            comparator: number | null;
+            /** @description The value divided by that of the comparator. */
+            ratio: number | null;
+            /**
+             * @description Against the comparator; null for counts.
+             * @enum {string|null}
+             */
+            significance: "lower" | "similar" | "higher" | "not_compared" | null;
+            peers: components["schemas"]["ProfilePeers"] | null;
+            course: {
+                points: {
+                    /** @description Month of the value. */
+                    period: string;
+                    value: number | null;
+                }[];
+                query: components["schemas"]["AnalyticsQueryRequest"];
+            } | null;
+            query: components["schemas"]["AnalyticsQueryRequest"];
+        };
+        ProfileMeta: {
+            /** @description Version of the program. */
+            version: string;
+            /** @description Release the answer comes from. */
+            release_id: string;
+            /** @description true: invented data of the demonstration. */
+            synthetic: boolean;
+            /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
+            reference_period?: string | null;
+            /** @description Version of the catalog of metrics. */
+            catalog_version: string;
+            components: components["schemas"]["ReleaseComponents"];
+            /** @description What to know about the answer, such as what was not collected. */
+            notes: components["schemas"]["Note"][];
+        };
+        /** @description Where the value stands among all places of the level. */
+        ProfilePeers: {
+            /** @description Places of the level that have a value. */
+            places: number;
+            /** @description 1 for the largest value; equal values share it. */
+            rank: number;
+            /** @description Percent of the other places whose value is below. */
+            percentile: number | null;
+            /** @description Values that places have, by nearest rank. */
+            distribution: {
+                min: number | null;
+                p05: number | null;
+                p25: number | null;
+                p50: number | null;
+                p75: number | null;
+                p95: number | null;
+                max: number | null;
+            };
+            query: components["schemas"]["AnalyticsQueryRequest"];
+        };
+        ProfilePeriod: {
+            /**
+             * @description year: a yearly source, whose year is named by its last month.
+             * @enum {string}
+             */
+            unit: "month" | "year";
+            /** @description First month of the value. */
+            from: string;
+            /** @description Last month of the value. */
+            to: string;
+            /** @description Months that a flow is summed over; 1 for the count of a month. */
+            months: number;
+        };
+        ProfilePlace: {
+            /**
+             * @description Level of the place.
+             * @enum {string}
+             */
+            level: "municipality" | "health_region" | "health_macroregion" | "state" | "region" | "country";
+            /** @description Code of the place, as answers of queries have it. */
+            code: string | number;
+            /** @description Name of the place. */
+            name: string;
+        };
+        ProfileResponse: {
+            data: components["schemas"]["Profile"];
+            meta: components["schemas"]["ProfileMeta"];
         };
         /** @description Where a value of a record comes from. */
         ProvenanceEntry: {
@@ -6103,7 +6266,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description municipality, health_region, health_macroregion, state or region.
+                 * @description municipality, health_region, health_macroregion, state or region; of profiles country, too.
                  * @example state
                  */
                 level: "municipality" | "health_region" | "health_macroregion" | "state" | "region";
@@ -12516,6 +12679,154 @@ export interface operations {
                 headers: {
                     /** @description Seconds after which to ask again. */
                     "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getProfile: {
+        parameters: {
+            query?: {
+                /** @description The release to answer from; 409 when it is not here. */
+                expected_release_id?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description municipality, health_region, health_macroregion, state or region; of profiles country, too.
+                 * @example municipality
+                 */
+                level: "municipality" | "health_region" | "health_macroregion" | "state" | "region" | "country";
+                /**
+                 * @description Code of the place: IBGE code of a municipality (6 or 7 digits), abbreviation of a state, digits of a region, BR.
+                 * @example 1400100
+                 */
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description Release the answer comes from. */
+                    "x-analytics-release-id"?: string;
+                    /** @description Of these bytes, for If-None-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProfileResponse"];
+                };
+            };
+            /** @description The client has this answer already: If-None-Match names its ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Record not found */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Format not offered */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
                     [name: string]: unknown;
                 };
                 content: {

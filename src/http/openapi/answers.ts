@@ -247,6 +247,7 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
     }),
   },
   AnalyticsMetricResponse: { data: ref('CatalogMetric') },
+  ProfileResponse: { data: ref('Profile'), meta: 'ProfileMeta' },
   ReleaseListResponse: { data: list(ref('Release')) },
   ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: 'ReleaseDetailMeta' },
   OutlinesResponse: {

@@ -143,6 +143,7 @@ export const SHARED: Readonly<Record<string, Json>> = {
     'What is said of the answer of a query.',
   ),
   AnalyticsExplainMeta: object(QUERY_META),
+  ProfileMeta: object(QUERY_META),
   AnalyticsLineageMeta: object({
     ...QUERY_META,
     metric: text('Metric of the cell.'),

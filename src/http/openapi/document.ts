@@ -8,6 +8,7 @@ import { SHARED } from './components.ts'
 import { BODY_EXAMPLES } from './examples.ts'
 import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './json.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
+import { PROFILE_SCHEMAS } from './profiles.ts'
 import { recordRef, recordSchemas, scopedSchema } from './records.ts'
 import { RELEASE_DETAILS } from './releases.ts'
 
@@ -22,6 +23,7 @@ export function describeApi(routes: readonly Route[]): Json {
     ...RELEASE_DETAILS,
     ...COMPONENTS,
     ...ANSWER_SCHEMAS,
+    ...PROFILE_SCHEMAS,
     ...DOCUMENTS,
     ...recordSchemas(routes),
   }

@@ -101,6 +101,7 @@ export const OPERATION_EXAMPLES: Readonly<Record<string, Readonly<Record<string,
   listMunicipalities: { search: 'boa vista' },
   listHealthRegions: { search: '140' },
   listHealthMacroregions: { search: '140' },
+  getProfile: { level: 'municipality', code: '1400100' },
 }
 
 const QUESTION: Json = {

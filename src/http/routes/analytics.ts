@@ -35,7 +35,7 @@ import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../r
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
 /** @throws AppError 'not_ready' where no release is in service */
-function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {
+export function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
 }
@@ -217,7 +217,7 @@ async function joinChunks(chunks: Iterable<string> | AsyncIterable<Uint8Array>):
 const PLANNING_QUEUE = 1024
 const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
 /** Planning blocks the main thread for milliseconds, so each event-loop turn plans one query, and keys take turns. */
-async function awaitPlanning({ key, signal }: HandlerRequest): Promise<void> {
+export async function awaitPlanning({ key, signal }: HandlerRequest): Promise<void> {
   const turn = await planning.take(key?.id ?? '', 'light', { signal })
   setTurnEnd(() => turn.end())
 }

@@ -15,6 +15,7 @@ import { HEALTH_FINANCING } from './health-financing.ts'
 import { LINKS } from './links.ts'
 import { LOG } from './log.ts'
 import { OUTLINES } from './outlines.ts'
+import { PROFILES } from './profiles.ts'
 import { RELEASES } from './releases.ts'
 import { SPECIALIZED_SERVICES } from './specialized-services.ts'
 
@@ -34,6 +35,7 @@ export const ROUTES: readonly Route[] = [
   ...BIRTHS,
   ...HEALTH_FINANCING,
   ...ANALYTICS,
+  ...PROFILES,
   ...EXPORTS,
   ...LINKS,
 ]

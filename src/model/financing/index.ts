@@ -2,3 +2,4 @@
 export { DATASETS } from './datasets.ts'
 export { FIELDS } from './fields.ts'
 export { FACTS, METRICS } from './metrics.ts'
+export { PROFILE } from './profile.ts'

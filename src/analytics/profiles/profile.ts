@@ -1,0 +1,196 @@
+/**
+ * The profile of a place: what the release says of it, as one answer. Every number is taken from the answer to an analytics
+ * query that stands beside it, so that a profile and single queries cannot differ.
+ */
+import type { JsonValue } from '../../engine/types.ts'
+import { capabilityOf, dimensionOf } from '../../model/dimensions.ts'
+import { CATALOG_VERSION, decimalsOfMetric, type MetricCode, metricOf } from '../../model/metrics.ts'
+import { writeNotes } from '../../model/note-sentences.ts'
+import { PROFILE_BLOCKS, PROFILE_COMPARATORS, type ProfileBlock } from '../../model/profiles/index.ts'
+import { shownValues } from '../../query/analytics/dialect/duckdb/measured.ts'
+import { uniqueBy } from '../../query/analytics/filters.ts'
+import { formatPeriod, type ReleaseView } from '../../release/view.ts'
+import { nextSlice } from '../../slices.ts'
+import { type AnswerParts, answerPage, componentsOf } from '../query.ts'
+import { describeAmong, type PeerTable, peerTable } from './peers.ts'
+import { findPlace, type NamedPlace, type ProfilePlace } from './place.ts'
+import {
+  type Body,
+  findQuestions,
+  isCompared,
+  type ProfileQuestion,
+  questionOfAges,
+  questionOfAll,
+  questionOfCourse,
+  questionOfPeers,
+  questionOfValue,
+  type Span,
+} from './questions.ts'
+
+export interface Profile {
+  readonly data: JsonValue
+  readonly meta: Readonly<Record<string, JsonValue>>
+}
+
+/** @throws AppError 'not_found', 'dimension_not_loaded', 'query_timeout' */
+export async function answerProfile(level: string, code: string, parts: AnswerParts): Promise<Profile> {
+  const place = await findPlace(level, code, parts)
+  const { questions, notes } = await findQuestions(place, parts)
+  const [answers, ages] = await Promise.all([
+    Promise.all(questions.map((question) => answerQuestion(question, place, parts))),
+    answerAges(place, parts),
+  ])
+  const indicators = answers.flat()
+  const comparator = place.parents.find((parent) => parent.level === PROFILE_COMPARATORS[place.level])
+  return {
+    data: {
+      place: { ...describePlace(place), parents: place.parents.map(describePlace) },
+      comparator: comparator === undefined ? null : describePlace(comparator),
+      population_by_age: ages,
+      blocks: Object.entries(PROFILE_BLOCKS).flatMap(([block, label]) => {
+        const found = indicators.filter((indicator) => indicator.block === block)
+        return found.length === 0
+          ? []
+          : [{ code: block, label: label[parts.language], indicators: found.map(({ data }) => data) }]
+      }),
+    },
+    meta: {
+      catalog_version: CATALOG_VERSION,
+      components: componentsOf(parts.view),
+      notes: writeNotes(
+        uniqueBy(notes, (note) => JSON.stringify(note)),
+        parts.language,
+      ),
+    },
+  }
+}
+
+const describePlace = ({ level, code, name }: NamedPlace): Readonly<Record<string, JsonValue>> => ({
+  level,
+  code,
+  name,
+})
+
+interface DescribedIndicator {
+  readonly block: ProfileBlock
+  readonly data: JsonValue
+}
+
+async function answerQuestion(
+  question: ProfileQuestion,
+  place: ProfilePlace,
+  parts: AnswerParts,
+): Promise<DescribedIndicator[]> {
+  await nextSlice()
+  const [table, courses] = await Promise.all([
+    peerTable(questionOfAll(question, place), question.dimension, parts),
+    readCourses(question, place, parts),
+  ])
+  const position = table.positions.get(question.dimension === null ? '' : String(place.code))
+  return question.indicators.map(({ metric, block }) => {
+    const course = questionOfCourse([metric], question, place)
+    return {
+      block,
+      data: {
+        ...describeMetric(metric, parts.language),
+        period: describeSpan(question.span),
+        ...describeValues(metric, table, position),
+        peers: describePeers(metric, table, position, question),
+        course: course === null ? null : { points: courses.get(metric) ?? [], query: course },
+        query: questionOfValue(metric, question, place),
+      },
+    }
+  })
+}
+
+const describeMetric = (code: MetricCode, language: 'pt' | 'en'): Readonly<Record<string, JsonValue>> => {
+  const { label, label_en, unit, kind } = metricOf(code)
+  return {
+    metric: code,
+    label: language === 'en' ? label_en : label,
+    unit,
+    kind,
+    decimals: decimalsOfMetric(code),
+  }
+}
+
+const describeSpan = (span: Span | null): JsonValue =>
+  span === null
+    ? null
+    : { unit: span.unit, from: formatPeriod(span.from), to: formatPeriod(span.to), months: span.months }
+
+function describeValues(
+  metric: MetricCode,
+  table: PeerTable,
+  position: number | undefined,
+): Readonly<Record<string, JsonValue>> {
+  const read = (name: string): JsonValue => (position === undefined ? null : table.value(name, position))
+  return {
+    value: read(metric),
+    lower: read(`${metric}__lower`),
+    upper: read(`${metric}__upper`),
+    comparator: isCompared(metric) ? read(`${metric}__comparator`) : null,
+    ratio: isCompared(metric) ? read(`${metric}__ratio`) : null,
+    significance: isCompared(metric) ? read(`${metric}__significance`) : null,
+  }
+}
+
+function describePeers(
+  metric: MetricCode,
+  table: PeerTable,
+  position: number | undefined,
+  question: ProfileQuestion,
+): JsonValue {
+  const value = position === undefined ? null : table.value(metric, position)
+  if (question.dimension === null || position === undefined || typeof value !== 'number') return null
+  return {
+    ...describeAmong(table.sorted(metric), value),
+    percentile: table.value(`${metric}__percentile`, position),
+    query: questionOfPeers(metric, question),
+  }
+}
+
+async function readCourses(
+  question: ProfileQuestion,
+  place: ProfilePlace,
+  parts: AnswerParts,
+): Promise<ReadonlyMap<string, JsonValue[]>> {
+  const body = questionOfCourse(
+    question.indicators.map(({ metric }) => metric),
+    question,
+    place,
+  )
+  const courses = new Map<string, JsonValue[]>()
+  if (body === null) return courses
+  await answerPage(body, parts, (rows, plan) => {
+    for (const { code, column } of shownValues(plan))
+      courses.set(code, [
+        ...(courses.get(code) ?? []),
+        ...rows.map((row) => ({
+          period: String(row[dimensionOf('reference_period').column]),
+          value: row[column] === null || row[column] === undefined ? null : Number(row[column]),
+        })),
+      ])
+  })
+  return courses
+}
+
+const hasAges = (view: ReleaseView): boolean =>
+  view.components.demography?.datasets.population_by_age !== undefined
+
+async function answerAges(place: ProfilePlace, parts: AnswerParts): Promise<JsonValue> {
+  if (!hasAges(parts.view) || !parts.capabilities.includes(capabilityOf('population_by_age'))) return null
+  const query: Body = questionOfAges(place)
+  const groups: JsonValue[] = []
+  await answerPage(query, parts, (rows, plan) => {
+    const [population] = shownValues(plan)
+    groups.push(
+      ...rows.map((row) => ({
+        sex: row[dimensionOf('sex').column] ?? null,
+        age_group: row[dimensionOf('age_group').column] ?? null,
+        population: Number(row[population?.column ?? ''] ?? 0),
+      })),
+    )
+  })
+  return { groups, query }
+}

@@ -1,0 +1,189 @@
+/** Profiles of places: every number equals that of the query beside it; what a key may not read is left out; refusals. */
+import t, { type Test } from 'tap'
+import { PROFILE_INDICATORS, PROFILE_LEVELS } from '../../src/model/profiles/index.ts'
+import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
+import { cases } from '../fixtures/rings.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const PLACES = cases(2, 4)
+
+const small = await makeSmallRelease('admissions')
+const client = await openClient(small.releasesDir)
+t.teardown(() => client.close())
+
+interface Indicator {
+  readonly metric: string
+  readonly kind: string
+  readonly period: { readonly from: string; readonly to: string; readonly months: number } | null
+  readonly value: number | null
+  readonly lower: number | null
+  readonly upper: number | null
+  readonly comparator: number | null
+  readonly ratio: number | null
+  readonly significance: string | null
+  readonly peers: {
+    readonly places: number
+    readonly rank: number
+    readonly percentile: number
+    readonly distribution: Readonly<Record<string, number>>
+    readonly query: object
+  } | null
+  readonly course: {
+    readonly points: readonly { readonly period: string; readonly value: number | null }[]
+    readonly query: object
+  } | null
+  readonly query: object
+}
+interface Answered {
+  readonly data: readonly {
+    readonly dimensions: Readonly<Record<string, { readonly code: string | number }>>
+    readonly metrics: Readonly<Record<string, number | string | null>>
+  }[]
+}
+
+const askAll = async (query: object): Promise<Answered['data']> => {
+  const { status, body, text } = await client.query(query)
+  if (status !== 200) throw new Error(text)
+  return (body as Answered).data
+}
+const indicatorsOf = (profile: {
+  readonly blocks: readonly { readonly indicators: readonly Indicator[] }[]
+}): readonly Indicator[] => profile.blocks.flatMap(({ indicators }) => indicators)
+
+/** Compares an indicator with the answers of its own queries. @param hasPeers also reads the values of all places */
+async function compare(t: Test, indicator: Indicator, hasPeers: boolean): Promise<void> {
+  const { metric, value, lower, upper, comparator, ratio, significance, peers, course, query } = indicator
+  const [row] = await askAll(query)
+  const alone = row?.metrics ?? {}
+  t.same(
+    { value, lower, upper },
+    {
+      value: alone[metric] ?? null,
+      lower: alone[`${metric}__lower`] ?? null,
+      upper: alone[`${metric}__upper`] ?? null,
+    },
+    metric,
+  )
+  t.same(
+    { comparator, ratio, significance },
+    {
+      comparator: alone[`${metric}__comparator`] ?? null,
+      ratio: alone[`${metric}__ratio`] ?? null,
+      significance: alone[`${metric}__significance`] ?? null,
+    },
+    `${metric}: comparator`,
+  )
+  if (course !== null)
+    t.same(
+      course.points,
+      (await askAll(course.query)).map(({ dimensions, metrics }) => ({
+        period: dimensions.reference_period?.code,
+        value: metrics[metric],
+      })),
+      `${metric}: course`,
+    )
+  if (peers === null || !hasPeers) return
+  const rows = await askAll(peers.query)
+  const values = rows.flatMap(({ metrics }) => (typeof metrics[metric] === 'number' ? [metrics[metric]] : []))
+  t.equal(peers.places, values.length, `${metric}: places`)
+  t.equal(peers.rank, 1 + values.filter((other) => other > (value ?? 0)).length, `${metric}: rank`)
+  const same = rows.find(({ metrics }) => metrics[metric] === value)
+  t.equal(peers.percentile, same?.metrics[`${metric}__percentile`], `${metric}: percentile`)
+  const ascending = values.toSorted((left, right) => left - right)
+  t.equal(peers.distribution.min, ascending[0])
+  t.equal(peers.distribution.p50, ascending[Math.ceil(values.length / 2) - 1], `${metric}: median`)
+  t.equal(peers.distribution.max, ascending.at(-1))
+}
+
+t.test(`profiles agree with single queries: ${PLACES} drawn places, every number equal`, async (t) => {
+  const { draw, pick } = createDraws(39)
+  const codes: Record<string, string[]> = { country: ['BR'] }
+  for (const level of PROFILE_LEVELS.filter((name) => name !== 'country')) {
+    // Places in the three states that have facilities, and places elsewhere.
+    const { body } = await client.get(
+      `/v1/analytics/dimensions/${level}/values?limit=250&offset=${draw(4) * 20}`,
+    )
+    const local = await client.get(`/v1/analytics/dimensions/${level}/values?limit=250&search=14`)
+    codes[level] = [...body.data, ...local.body.data, ...local.body.data].map(({ code }) => String(code))
+  }
+  for (let count = 0; count < PLACES; count += 1) {
+    const level = count === 0 ? 'municipality' : pick(PROFILE_LEVELS)
+    const code = pick(codes[level]?.length ? (codes[level] ?? []) : ['1'])
+    const { status, body, text } = await client.get(`/v1/profiles/${level}/${code}`)
+    if (status === 404) continue
+    t.equal(status, 200, `${level} ${code} ${text.slice(0, 300)}`)
+    const indicators = indicatorsOf(body.data)
+    t.ok(indicators.length >= 12, `${level} ${code}: ${indicators.length}`)
+    const drawn = draw(indicators.length)
+    for (const [index, indicator] of indicators.entries()) await compare(t, indicator, index === drawn)
+    const { population_by_age: ages } = body.data
+    t.same(
+      ages.groups,
+      (await askAll(ages.query)).map(({ dimensions, metrics }) => ({
+        sex: dimensions.sex?.code,
+        age_group: dimensions.age_group?.code,
+        population: metrics.population_by_age,
+      })),
+      'ages',
+    )
+  }
+})
+
+t.test('a municipality: where it lies, flows of the collected months, stocks of the newest', async (t) => {
+  const { body } = await client.get('/v1/profiles/municipality/140010')
+  const { place, comparator, blocks } = body.data
+  t.match(place, { level: 'municipality', code: 1400100, name: 'Boa Vista' })
+  t.same(
+    place.parents.map(({ level }: { level: string }) => level),
+    ['health_region', 'health_macroregion', 'state', 'region', 'country'],
+  )
+  t.match(comparator, { level: 'state', code: 'RR' })
+  t.same(
+    blocks.map(({ code }: { code: string }) => code),
+    ['population', 'capacity', 'use', 'production', 'money'],
+    'blocks without data are left out',
+  )
+  const byMetric = new Map(indicatorsOf(body.data).map((indicator) => [indicator.metric, indicator]))
+  t.match(byMetric.get('admissions_per_10k')?.period, { from: '2026-03', to: '2026-05', months: 3 })
+  t.match(byMetric.get('beds_existing_per_100k')?.period, { from: '2026-05', to: '2026-05', months: 1 })
+  t.equal(byMetric.get('beds_existing_per_100k')?.course?.points.length, 3)
+  t.equal(byMetric.get('facilities_count')?.comparator, null, 'counts of unequal places are not compared')
+  const again = await client.get('/v1/profiles/municipality/1400100')
+  t.same(again.body.data, body.data, 'six digits name the same place')
+})
+
+t.test('only what the key may read; English; validators; refusals', async (t) => {
+  const withoutBeds = await client.get('/v1/profiles/state/rr', {
+    authorization: `Bearer ${client.keyWithout('bed_capacity.read')}`,
+    'accept-language': 'en',
+  })
+  t.equal(withoutBeds.status, 200)
+  const metrics = indicatorsOf(withoutBeds.body.data).map(({ metric }) => metric)
+  t.ok(metrics.includes('facilities_count'))
+  t.notOk(metrics.some((metric) => /beds/.test(metric)))
+  t.equal(withoutBeds.body.data.blocks[0].label, 'Population')
+  const { status, headers, body } = await client.get('/v1/profiles/state/RR')
+  t.equal(status, 200)
+  t.ok(indicatorsOf(body.data).some(({ metric }) => /beds/.test(metric)))
+  t.equal(headers['x-analytics-release-id'], body.meta.release_id)
+  const tag = String(headers.etag)
+  t.equal((await client.get('/v1/profiles/state/RR', { 'if-none-match': tag })).status, 304)
+  const pinned = await client.get(`/v1/profiles/state/RR?expected_release_id=${body.meta.release_id}`)
+  t.match(pinned.headers['cache-control'], /immutable/)
+  const refused = async (path: string, status: number, detail: RegExp) => {
+    const answer = await client.get(`/v1/profiles/${path}`)
+    t.equal(answer.status, status, path)
+    t.match(answer.body.detail, detail, path)
+  }
+  await refused('planet/1', 404, /municipality, health_region/)
+  await refused('municipality/9999999', 404, /municipality.*9999999/)
+  await refused('state/XX', 404, /state.*XX/)
+  const lacking = { authorization: `Bearer ${client.keyWithout('analytics.query.read')}` }
+  t.equal((await client.get('/v1/profiles/state/RR', lacking)).status, 403)
+})
+
+t.test('no indicator is declared twice', (t) => {
+  t.equal(new Set(PROFILE_INDICATORS.map(({ metric }) => metric)).size, PROFILE_INDICATORS.length)
+  t.end()
+})
