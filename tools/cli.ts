@@ -51,6 +51,7 @@ const OPERATOR_ERRORS = new Set([
   'LogError',
   'NoteError',
   'PruneError',
+  'PromotionsDamaged',
   'PlaceError',
   'TrinoUnusable',
   'FetchError',

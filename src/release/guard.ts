@@ -38,8 +38,11 @@ export interface FileGuard {
   check(paths: readonly string[]): Promise<void> | null
   /** @returns the state in which a file was last verified, or null when it is not watched */
   stateOf(path: string): string | null
-  /** Counts how often changed files were read again. Readers compare it, because a file may change back during a read. */
-  changes(): number
+  /**
+   * Numbers the newest change of any of these files. Readers compare it, because a file may change back during a read. Changes of
+   * other files, such as those of another release, do not count.
+   */
+  changes(paths: readonly string[]): number
   damaged(): readonly DamagedFile[]
   /** Stops watching the files of a release's folder. */
   forget(folder: string): void
@@ -61,6 +64,8 @@ interface Watched {
   readonly bytes: number
   readonly sha256: string
   state: string
+  /** Number of the file's last change, in the order of all changes. */
+  changedAt: number
   damage: string | null
   /** True when the release was removed on purpose, which is no damage to report. */
   isRemoved: boolean
@@ -112,6 +117,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
       break
     }
     changes += 1
+    watched.changedAt = changes
     const before = watched.damage
     // One report is enough for a folder that is gone.
     const isNamed = damage === FOLDER_GONE && damaged().some(({ file }) => file === watched.releaseId)
@@ -158,6 +164,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
       const manifestFile = { path: MANIFEST, bytes: text.length, sha256: sha256Hex(text) }
       for (const { path, bytes, sha256 } of [manifestFile, ...listedFiles]) {
         const absolutePath = resolve(folder, path)
+        changes += 1
         files.set(absolutePath, {
           folder,
           releaseId: release_id,
@@ -166,6 +173,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
           bytes,
           sha256,
           state: states.get(path) ?? '',
+          changedAt: changes,
           damage: null,
           isRemoved: false,
           checking: null,
@@ -182,7 +190,7 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
       return wanted.length === 0 ? null : recheckAll(wanted)
     },
     stateOf: (path) => files.get(path)?.state ?? null,
-    changes: () => changes,
+    changes: (paths) => paths.reduce((newest, path) => Math.max(newest, files.get(path)?.changedAt ?? 0), 0),
     damaged,
     forget(folder) {
       const prefix = join(resolve(folder), sep)
@@ -207,7 +215,7 @@ export async function readUnchanged<Value>(
   if (guard === null || paths.length === 0) return read()
   for (let attempt = 1; ; attempt += 1) {
     await guard.check(paths)
-    const before = guard.changes()
+    const before = guard.changes(paths)
     let value: Value
     try {
       value = await read()
@@ -217,7 +225,7 @@ export async function readUnchanged<Value>(
       throw error
     }
     const changed = guard.check(paths)
-    if (changed === null && guard.changes() === before) return value
+    if (changed === null && guard.changes(paths) === before) return value
     await changed
     if (attempt >= readsMax)
       throw new AppError('release_damaged', {

@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { replaceFile, withFileLock } from '../files.ts'
+import { RELEASE_ID } from './manifest.ts'
 import { lookAtPointerSync, POINTER, readPointer } from './pointer.ts'
 import { ReleaseRefused } from './verify.ts'
 import { PROMOTIONS, writePointer } from './writer.ts'
@@ -51,9 +52,21 @@ export function addPromotionLine(releasesDir: string, line: string): void {
   replaceFile(path, `${start}${new Date().toISOString()} ${line}\n`)
 }
 
+const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
 const ID = String.raw`(?:demo-)?analytics-[a-z]{2}-\d{6}-[0-9a-f]{64}`
 /** Matches a promotion at the end of a line. A partial line may precede it, from versions that appended and met a full disk. */
-const PROMOTION = new RegExp(`(?<before>${ID}|-) (?<after>${ID})(?= forced: |$)`)
+const PROMOTION = new RegExp(`${TIME} (?<before>${ID}|-) (?<after>${ID})(?= forced: |$)`)
+const REMOVAL = new RegExp(`${TIME} removed ${RELEASE_ID.source.slice(1)}`)
+
+/** promotions.log has lines that are no promotions where a promotion is looked for. The message is for the operator. */
+export class PromotionsDamaged extends Error {
+  constructor(line: number) {
+    super(
+      `${PROMOTIONS}: line ${line} is no promotion, so which release was in service before is not known. Restore the file, or remove the line and promote the release that you want`,
+    )
+    this.name = 'PromotionsDamaged'
+  }
+}
 
 /** @returns whether a release was removed on purpose at some time, by promotions.log */
 export function wasRemoved(releasesDir: string, id: string): boolean {
@@ -75,20 +88,31 @@ export async function promotedReleases(releasesDir: string): Promise<string[]> {
   return [...new Set([current ?? '-', ...promoted])].filter((id) => id !== '-')
 }
 
-/** @returns the release that was in service before the current one, or null */
+/**
+ * @returns the release that was in service before the current one, or null
+ * @throws PromotionsDamaged when a line may hide a later promotion. The beginning of a line at the end of the file hides none: the
+ * disk was full, and the pointer did not move.
+ */
 export async function previousRelease(releasesDir: string): Promise<string | null> {
   const current = await readPointer(releasesDir)
-  const lines = (await readFile(join(releasesDir, PROMOTIONS), 'utf8').catch(() => '')).split('\n').reverse()
-  for (const line of lines) {
+  const lines = (await readFile(join(releasesDir, PROMOTIONS), 'utf8').catch(() => '')).split('\n')
+  const isPassable = (at: number): boolean => {
+    const lastPromotion = lines.slice(0, at).findLast((line) => PROMOTION.test(line))
+    return at === lines.length - 1 && PROMOTION.exec(lastPromotion ?? '')?.groups?.after === current
+  }
+  for (const [at, line] of [...lines.entries()].reverse()) {
+    if (isDamaged(line) && !isPassable(at)) throw new PromotionsDamaged(at + 1)
     const { before = '-', after } = PROMOTION.exec(line)?.groups ?? {}
     if (after === current && before !== '-') return before
   }
   return null
 }
 
+const isDamaged = (line: string): boolean => line !== '' && !PROMOTION.test(line) && !REMOVAL.test(line)
+
 /** @returns the number of the first line of promotions.log that is no promotion; null when all are, or without the file */
 export async function findDamagedPromotion(releasesDir: string): Promise<number | null> {
   const text = await readFile(join(releasesDir, PROMOTIONS), 'utf8').catch(() => '')
-  const at = text.split('\n').findIndex((line) => line !== '' && !PROMOTION.test(line))
+  const at = text.split('\n').findIndex(isDamaged)
   return at < 0 ? null : at + 1
 }

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { syncPath, withFileLock } from '../files.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { lookAtPointerSync, POINTER } from './pointer.ts'
-import { addPromotionLine, previousRelease, promotedReleases } from './promote.ts'
+import { addPromotionLine, findDamagedPromotion, previousRelease, promotedReleases } from './promote.ts'
 import { readManifest } from './verify.ts'
 import { PROMOTIONS } from './writer.ts'
 
@@ -81,6 +81,11 @@ export async function planPrune(releasesDir: string, options: PruneOptions): Pro
   if (!manifests.has(pointer.id))
     throw new PruneError(`${pointer.id} is in service, but its folder is not in ${releasesDir}.`)
   keep(pointer.id, 'in service')
+  const damagedLine = await findDamagedPromotion(releasesDir)
+  if (damagedLine !== null)
+    throw new PruneError(
+      `Line ${damagedLine} of ${join(releasesDir, PROMOTIONS)} is no promotion, so which releases were in service is not known; restore the file, or remove the line.`,
+    )
   const previous = await previousRelease(releasesDir)
   if (previous !== null) keep(previous, 'in service before')
   for (const id of (await promotedReleases(releasesDir))

@@ -2,6 +2,7 @@
  * Reads and writes checkpoints (C2SP tlog-checkpoint) and inclusion proofs (C2SP tlog-proof). A checkpoint is a signed note
  * with a tree's origin, size and root; a proof shows that an entry is in the tree. Pure.
  */
+import { decodeEntry, type LogEntry } from './log-entry.ts'
 import { HASH_BYTES, leafHash, rootFromPath } from './merkle.ts'
 import { NoteError, openNote, readNote, type Verifier } from './note.ts'
 
@@ -60,12 +61,11 @@ export function parseProof(text: string): Proof {
   const hasValidPath = path.length === hashes.length && path.length <= PATH_MAX
   if (format !== PROOF_FORMAT || encoded === '' || !DECIMAL_INTEGER.test(indexDigits) || !hasValidPath)
     throw new NoteError('is not a proof of inclusion')
-  return {
-    entry: Buffer.from(encoded, 'base64'),
-    index: Number(indexDigits),
-    path,
-    checkpoint: text.slice(split + 2),
-  }
+  const entry = Buffer.from(encoded, 'base64')
+  const proof = { entry, index: Number(indexDigits), path, checkpoint: text.slice(split + 2) }
+  // Base64 has several texts for the same bytes, and a changed one is damage.
+  if (formatProof(proof) !== text) throw new NoteError('is not a proof of inclusion')
+  return proof
 }
 
 /**
@@ -85,6 +85,26 @@ export function checkProof(
   if (root === null || !root.equals(checkpoint.root))
     throw new NoteError('does not lead from its entry to the root of its checkpoint')
   return { ...checkpoint, trusted: note.signatures.some(({ verified }) => verified) }
+}
+
+/**
+ * @param verifiers a proof whose log has the name of one of these keys must have its signature
+ * @returns the tree of the proof, and the entry with its position
+ * @throws NoteError when it does not prove that this release is in a log
+ */
+export function checkStoredProof(
+  { releaseId, text }: { readonly releaseId: string; readonly text: string },
+  verifiers: readonly Verifier[],
+): Checkpoint & { readonly trusted: boolean; readonly entry: LogEntry; readonly index: number } {
+  const proof = parseProof(text)
+  const entry = decodeEntry(proof.entry)
+  if (entry?.kind !== 'release' || entry.release_id !== releaseId)
+    throw new NoteError(
+      `proves ${entry === null ? 'something' : entry.release_id} to be in the log, not this release`,
+    )
+  const tree = checkProof(proof, verifiers)
+  if (!tree.trusted && verifiers.some(({ name }) => name === tree.origin)) checkProof(proof, verifiers, true)
+  return { ...tree, entry, index: proof.index }
 }
 
 function readHash(text: string): Buffer | null {

@@ -8,8 +8,8 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { RELEASE_ID } from '../release/manifest.ts'
 import { ReleaseRefused } from '../release/verify.ts'
-import { type Checkpoint, checkProof, parseProof } from './checkpoint.ts'
-import { decodeEntry, encodeEntry, type LogEntry } from './log-entry.ts'
+import { type Checkpoint, checkProof, checkStoredProof, parseProof } from './checkpoint.ts'
+import { encodeEntry, type LogEntry } from './log-entry.ts'
 import { leafHash, rootOf } from './merkle.ts'
 import { NoteError, type NoteSigner, type Verifier } from './note.ts'
 import { PROOF_FILE, readOrNull } from './release-notes.ts'
@@ -36,26 +36,6 @@ export function readProofs(releasesDir: string): StoredProof[] {
       const text = readOrNull(join(releasesDir, file))
       return text === null ? [] : [{ releaseId, file, text }]
     })
-}
-
-/**
- * @param verifiers a proof whose log has the name of one of these keys must have its signature
- * @returns the tree of the proof
- * @throws NoteError when it does not prove that this release is in a log
- */
-export function checkStoredProof(
-  { releaseId, text }: Pick<StoredProof, 'releaseId' | 'text'>,
-  verifiers: readonly Verifier[],
-): Checkpoint & { readonly trusted: boolean } {
-  const proof = parseProof(text)
-  const entry = decodeEntry(proof.entry)
-  if (entry?.kind !== 'release' || entry.release_id !== releaseId)
-    throw new NoteError(
-      `proves ${entry === null ? 'something' : entry.release_id} to be in the log, not this release`,
-    )
-  const tree = checkProof(proof, verifiers)
-  if (!tree.trusted && verifiers.some(({ name }) => name === tree.origin)) checkProof(proof, verifiers, true)
-  return tree
 }
 
 /** @returns the problem with the proof beside a release; null when it is valid or missing */

@@ -10,13 +10,13 @@ import { replaceFile } from '../files.ts'
 import { canonicalJson } from '../release/digest.ts'
 import { RELEASE_ID } from '../release/manifest.ts'
 import { ReleaseRefused, TRUST_FILE } from '../release/verify.ts'
-import { checkProof, parseProof } from './checkpoint.ts'
-import { decodeEntry } from './log-entry.ts'
+import { checkStoredProof } from './checkpoint.ts'
 import { type Note, NoteError, type NoteSigner, readNote, signNote, type Verifier } from './note.ts'
 
 export const SIGNATURE_FILE = 'manifest.sig'
 export const PROOF_FILE = 'log.tlog-proof'
 const ATTESTATIONS = 'attestations'
+const NOTE_SUFFIX = '.note'
 
 /** First lines of notes. They state the meaning of the signature, so that one kind of note cannot be used as another. */
 const RELEASE_LINE = 'sus-data release'
@@ -108,7 +108,7 @@ export const attest = (id: string, rebuild: Rebuild, signer: NoteSigner): string
 export function writeAttestation(releasesDir: string, id: string, note: string, signer: NoteSigner): string {
   const folder = join(releasesDir, id, ATTESTATIONS)
   mkdirSync(folder, { recursive: true })
-  const path = join(folder, `${signer.verifier.keyId}.note`)
+  const path = join(folder, `${signer.verifier.keyId}${NOTE_SUFFIX}`)
   replaceFile(path, note)
   return path
 }
@@ -129,17 +129,28 @@ export function readAttestations(
     .filter((name) => TRUST_FILE.test(`${ATTESTATIONS}/${name}`))
     .flatMap((name) => {
       const text = readOrNull(join(releasesDir, id, ATTESTATIONS, name)) ?? ''
-      return parseAttestations(id, text, verifiers) ?? []
+      return parseAttestations(id, `${ATTESTATIONS}/${name}`, text, verifiers) ?? []
     })
 }
 
-/** @returns null when the text does not attest this release, or is forged in a verifier's name */
-function parseAttestations(id: string, text: string, verifiers: readonly Verifier[]): Attestation[] | null {
+/**
+ * @param name `attestations/<id of the key>.note`
+ * @returns null when the text does not attest this release, lacks the signature of the key in its name, or is forged in a verifier's name
+ */
+function parseAttestations(
+  id: string,
+  name: string,
+  text: string,
+  verifiers: readonly Verifier[],
+): Attestation[] | null {
   try {
     const note = readNote(text, verifiers)
     const [kind, releaseId, rebuild = '', ...rest] = note.text.split('\n')
     if (kind !== ATTESTATION_LINE || releaseId !== id || rest.join() !== '') return null
     const rebuilt = rebuildSchema.parse(JSON.parse(rebuild))
+    const signer = note.signatures.find(({ keyId }) => name === `${ATTESTATIONS}/${keyId}${NOTE_SUFFIX}`)
+    const isKnown = verifiers.some(({ keyId }) => keyId === signer?.keyId)
+    if (signer === undefined || (isKnown && !signer.verified)) return null
     return signaturesOf(note).map((signature) => ({ ...signature, ...rebuilt, note: text }))
   } catch {
     return null
@@ -150,9 +161,17 @@ function parseAttestations(id: string, text: string, verifiers: readonly Verifie
 export function readLogPlace(
   releasesDir: string,
   id: string,
+  verifiers: readonly Verifier[],
 ): { origin: string; index: number; time: string } | null {
   const text = readOrNull(join(releasesDir, id, PROOF_FILE))
-  return text === null ? null : parseLogPlace(id, text)
+  if (text === null) return null
+  try {
+    const { origin, index, entry } = checkStoredProof({ releaseId: id, text }, verifiers)
+    return { origin, index, time: entry.time }
+  } catch (error) {
+    if (error instanceof NoteError) return null
+    throw error
+  }
 }
 
 /**
@@ -162,25 +181,19 @@ export function readLogPlace(
  */
 export function checkBeside(id: string, name: string, text: string, verifiers: readonly Verifier[]): void {
   if (name === SIGNATURE_FILE) parseSignatures(id, text, verifiers)
-  else if (
-    name === PROOF_FILE ? parseLogPlace(id, text) === null : parseAttestations(id, text, verifiers) === null
-  )
+  else if (name === PROOF_FILE)
+    try {
+      checkStoredProof({ releaseId: id, text }, verifiers)
+    } catch (error) {
+      if (error instanceof NoteError) throw new ReleaseRefused(id, name, error.message)
+      throw error
+    }
+  else if (parseAttestations(id, name, text, verifiers) === null)
     throw new ReleaseRefused(
       id,
       name,
-      `is no ${name === PROOF_FILE ? 'proof' : 'attestation'} of this release`,
+      'is no attestation of this release by the key that the file is named by',
     )
-}
-
-function parseLogPlace(id: string, text: string): { origin: string; index: number; time: string } | null {
-  try {
-    const proof = parseProof(text)
-    const { origin } = checkProof(proof, [])
-    const entry = decodeEntry(proof.entry)
-    return entry?.release_id === id ? { origin, index: proof.index, time: entry.time } : null
-  } catch {
-    return null
-  }
 }
 
 /** A signed file beside a release's manifest. */

@@ -7,7 +7,7 @@ import { loadNoteSigner, loadSigner } from '../keys/signing.ts'
 import { TRINO_DIALECT } from '../query/analytics/dialect/trino.ts'
 import { buildReport } from '../report/build.ts'
 import type { FromWorker, ToWorker, WorkerSettings } from '../report/pool.ts'
-import { checkStoredProof } from '../trust/log-proofs.ts'
+import { checkStoredProof } from '../trust/checkpoint.ts'
 import { NoteError } from '../trust/note.ts'
 import { PROOF_FILE, readOrNull } from '../trust/release-notes.ts'
 

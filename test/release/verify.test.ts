@@ -232,6 +232,38 @@ t.test('the release in service stays when the next one is refused; a repaired on
   await close()
 })
 
+t.test('a damaged line of promotions.log is named where it may hide a promotion', async (t) => {
+  const [first, second] = ['a', 'b'].map((digit) => `analytics-br-202605-${digit.repeat(64)}`)
+  const releasesDir = t.testdir({ 'current.json': JSON.stringify({ analytics: second }) })
+  const lines = [
+    `2026-11-24T10:00:00.000Z ${first} ${second}`,
+    `2026-11-24T11:00:00.000Z ${second} ${first}`,
+    `2026-11-24T12:00:00.000Z removed cnes-br-202605-${'d'.repeat(64)}`,
+    `2026-11-24T13:00:00.000Z ${first} ${second}`,
+  ]
+  const write = (damaged: number, text: string): void =>
+    writeFileSync(
+      join(releasesDir, 'promotions.log'),
+      `${lines.map((line, at) => (at === damaged ? text : line)).join('\n')}\n`,
+    )
+  write(-1, '')
+  t.equal(await previousRelease(releasesDir), first)
+  for (const change of [
+    (line: string) => line.replace('Z ', 'X '),
+    (line: string) => line.slice(0, -1),
+    (line: string) => line.replace('analytics', 'anal\u0000tics'),
+    (line: string) => line.replace(' ', '\n'),
+  ]) {
+    write(3, change(lines[3] ?? ''))
+    await t.rejects(previousRelease(releasesDir), /promotions\.log: line [45] is no promotion/)
+    write(1, change(lines[1] ?? ''))
+    t.equal(await previousRelease(releasesDir), first, 'the last line says enough')
+  }
+  // The line of the last promotion was cut: the pointer says that it took place.
+  writeFileSync(join(releasesDir, 'promotions.log'), `${lines[0]}\n${lines[1]}\n${lines[3]?.slice(0, 100)}`)
+  await t.rejects(previousRelease(releasesDir), /line 3 is no promotion/)
+})
+
 t.test('a line of promotions.log that a full disk tore is passed over', async (t) => {
   const [first, second, third] = ['a', 'b', 'c'].map((digit) => `analytics-br-202605-${digit.repeat(64)}`)
   const releasesDir = t.testdir({

@@ -24,6 +24,7 @@ import {
   type Verifier,
   verifierOf,
 } from '../../src/trust/note.ts'
+import { attest, checkBeside, PROOF_FILE } from '../../src/trust/release-notes.ts'
 import {
   bundlesOf,
   decodeBundle,
@@ -185,6 +186,45 @@ t.test('entries are appended, and each has its proof', async (t) => {
   }
   t.throws(() => parseProof('c2sp.org/tlog-proof@v1\nindex 0\n\nx\n'), /no|not/)
 })
+
+t.test(
+  'a proof or an attestation beside a release is refused where one of its characters was changed',
+  async (t) => {
+    const log = append(join(folder, 'beside'), signer, release(0), release(1), release(2))
+    const rebuild = {
+      time: '2026-06-01T00:00:00.000Z',
+      duckdb_version: '1',
+      importer_version: '1',
+      catalog_version: '1',
+      platform: 'linux',
+    }
+    const attestation = `attestations/${signer.verifier.keyId}.note`
+    for (const [name, text] of [
+      [PROOF_FILE, proveEntry(log, 1, signer)],
+      [attestation, attest(id(1), rebuild, signer)],
+    ] as const) {
+      const check = (changed: string): void => checkBeside(id(1), name, changed, [signer.verifier])
+      t.doesNotThrow(() => check(text), name)
+      const passed: string[] = []
+      for (const at of Array.from(text, (_, index) => index))
+        for (const other of ['A', '4', '\n']) {
+          const changed = `${text.slice(0, at)}${other}${text.slice(at + 1)}`
+          if (changed === text) continue
+          try {
+            check(changed)
+            passed.push(`${at}: ${changed}`)
+          } catch (error) {
+            if ((error as Error).name !== 'ReleaseRefused') throw error
+          }
+        }
+      t.same(passed, [], name)
+    }
+    t.throws(
+      () => checkBeside(id(1), 'attestations/00000000.note', attest(id(1), rebuild, signer), []),
+      /named by/,
+    )
+  },
+)
 
 t.test('what was logged cannot be changed without being found', async (t) => {
   const place = join(folder, 'original')

@@ -147,7 +147,7 @@ async function describeTrust(
     attestations: readAttestations(releasesDir, id, keys).map(
       (attestation) => ({ ...attestation }) as Record<string, JsonValue>,
     ),
-    log: readLogPlace(releasesDir, id),
+    log: readLogPlace(releasesDir, id, keys),
     acquisitions: (await readAcquisitions(releasesDir, id)).map((acquisition) => ({ ...acquisition })),
   }
 }
