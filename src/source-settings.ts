@@ -45,6 +45,11 @@ export const SOURCE_SETTINGS = {
     'https://servicodados.ibge.gov.br',
     'municipalities, population and outlines of IBGE',
   ),
+  sourceSidra: place(
+    'SUS_SOURCE_SIDRA',
+    'https://apisidra.ibge.gov.br',
+    'the index of consumer prices of IBGE',
+  ),
   sourceSiconfi: place(
     'SUS_SOURCE_SICONFI',
     'https://apidatalake.tesouro.gov.br',

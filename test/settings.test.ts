@@ -59,6 +59,7 @@ t.test('nothing set: every default', async (t) => {
     sourceSigtap: 'ftp://ftp2.datasus.gov.br',
     sourceCnes: 'https://cnes.datasus.gov.br',
     sourceIbge: 'https://servicodados.ibge.gov.br',
+    sourceSidra: 'https://apisidra.ibge.gov.br',
     sourceSiconfi: 'https://apidatalake.tesouro.gov.br',
     fetchIdleMs: 90_000,
     fetchAttempts: 5,

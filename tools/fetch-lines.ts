@@ -24,7 +24,7 @@ export function reportFetch(report: FetchReport, isDry: boolean): string[] {
   const failed = of('failed')
   const present = of('present')
   const months = Object.entries(report.newest).map(
-    ([area, month]) => `newest month of ${area}: ${formatMonth(month)}`,
+    ([area, month]) => `newest ${month < 10_000 ? 'year' : 'month'} of ${area}: ${formatMonth(month)}`,
   )
   const isComplete = failed.length + report.failures.length === 0
   const result = isDry
@@ -59,5 +59,6 @@ export function reportFetch(report: FetchReport, isDry: boolean): string[] {
   ]
 }
 
+/** @param month YYYYMM, or YYYY of yearly files */
 const formatMonth = (month: number): string =>
-  `${Math.floor(month / 100)}-${String(month % 100).padStart(2, '0')}`
+  month < 10_000 ? String(month) : `${Math.floor(month / 100)}-${String(month % 100).padStart(2, '0')}`

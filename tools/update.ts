@@ -117,7 +117,8 @@ async function updateRelease(
     const newest = report.newest[area] ?? 0
     const gaps = report.missing.filter(({ period }) => period === newest)
     // The newest month may still be arriving. A month before it is complete, or as complete as it will be.
-    const isWaiting = gaps.length > 0 && newest > (before?.last ?? newest)
+    const heldLast = before?.last ?? newest
+    const isWaiting = gaps.length > 0 && newest > (newest < 10_000 ? Math.floor(heldLast / 100) : heldLast)
     if (isWaiting) waiting.push({ area, month: newest, missing: gaps.length })
     const left = report.files
       .filter(({ period }) => isWaiting && period === newest)

@@ -50,7 +50,7 @@ export interface FileReport {
   readonly path: string
   readonly bytes: number | null
   readonly status: FileStatus
-  /** Month of a file by state, YYYYMM. */
+  /** Month (YYYYMM) or year (YYYY) of a file by state. */
   readonly period?: number
   readonly reason?: string
 }
@@ -62,7 +62,7 @@ export interface FetchReport {
   readonly failures: readonly string[]
   readonly warnings: readonly string[]
   readonly by_hand: readonly { readonly source: string; readonly what: string; readonly how: string }[]
-  /** Newest month by area, as far as it is made of files by state. */
+  /** Newest month (YYYYMM) or year (YYYY) by area, as far as it is made of files by state. */
   readonly newest: Readonly<Record<string, number>>
   /** Paths of all files of the scope that are here. */
   readonly paths: readonly string[]

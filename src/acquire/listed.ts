@@ -178,7 +178,7 @@ export async function retireOthers(
     if (!isTrusted || !isWhole || files.length === 0) continue
     const chosenPaths = new Set(files.map(({ folder, name }) => localOf(folder, name)))
     const folders =
-      source.completeness === 'newest'
+      source.completeness === 'newest' || source.isYearly === true
         ? foldersOf(source, { ...options, from: null, to: null }, yearOf(options))
         : files.map(({ folder }) => folder)
     for (const folder of new Set(folders))

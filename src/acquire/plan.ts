@@ -35,13 +35,22 @@ export interface AreaPlan {
   readonly newest: number | null
 }
 
-/** First two-digit year of the former century in names. */
-const FORMER_CENTURY = 92
+/** First two-digit year of the former century in names: that of the oldest files of deaths. */
+const FORMER_CENTURY = 79
+
+const yearOf = (month: number): number => Math.floor(month / 100)
+
+/** @returns the range of a scope in months, or in years */
+function inUnitsOf(isYearly: boolean, { from, to }: Scope): Pick<Scope, 'from' | 'to'> {
+  if (!isYearly) return { from, to }
+  return { from: from === null ? null : yearOf(from), to: to === null ? null : yearOf(to) }
+}
 
 export const monthAfter = (month: number): number => (month % 100 === 12 ? month + 89 : month + 1)
 
 /** @returns folders of a source that hold periods of the scope; @param year current year */
-export function foldersOf(source: ListedSource, { from, to }: Scope, year: number): string[] {
+export function foldersOf(source: ListedSource, scope: Scope, year: number): string[] {
+  const { from, to } = inUnitsOf(source.isYearly === true, scope)
   return source.folders
     .filter((folder) => {
       // Without a range only the newest periods are of interest.
@@ -81,13 +90,17 @@ function periodOf(year: string, month: string): number {
 
 /**
  * Plans the sources of an area that are whole by state. Without a range it takes the newest month that is whole, else the newest.
- * @param files files of all these sources, of the states of the scope
+ * @param listed files of all these sources, of the states of the scope
  */
 export function planByState(
   sources: readonly ListedSource[],
-  files: readonly ListedFile[],
-  { states, from, to }: Scope,
+  listed: readonly ListedFile[],
+  scope: Scope,
 ): AreaPlan {
+  const isYearly = sources.some((source) => source.isYearly === true)
+  const { states } = scope
+  const { from, to } = inUnitsOf(isYearly, scope)
+  const files = takeFirstFolders(listed)
   const periods = files.map(({ period }) => period)
   const newest =
     periods.length === 0 ? null : Math.max(...periods.filter((period) => to === null || period <= to))
@@ -113,7 +126,8 @@ export function planByState(
     wanted.push(months.slice(0, NEWEST_MONTHS).find((period) => gapsOf(period).length === 0) ?? newest)
   } else {
     const first = Math.max(from, Math.min(...sources.map(({ first }) => first ?? 0)))
-    for (let period = first; period <= newest; period = monthAfter(period)) wanted.push(period)
+    for (let period = first; period <= newest; period = isYearly ? period + 1 : monthAfter(period))
+      wanted.push(period)
   }
   return {
     files: files.filter(({ period }) => wanted.includes(period)),
@@ -122,8 +136,22 @@ export function planByState(
   }
 }
 
-/** Months among which the newest whole one is looked for. */
+/** Months or years among which the newest whole one is looked for. */
 const NEWEST_MONTHS = 6
+
+/** Drops files of a state and period that an earlier folder of their source has: a final year replaces the preliminary one. */
+function takeFirstFolders(files: readonly ListedFile[]): ListedFile[] {
+  const folders = new Map<string, string>()
+  const rankOf = ({ source }: ListedFile, folder: string): number =>
+    source.folders.findIndex(({ path }) => path === folder)
+  const keyOf = ({ source, period, uf }: ListedFile): string => `${source.code} ${period} ${uf}`
+  for (const file of files) {
+    const first = folders.get(keyOf(file))
+    if (first === undefined || rankOf(file, file.folder) < rankOf(file, first))
+      folders.set(keyOf(file), file.folder)
+  }
+  return files.filter((file) => folders.get(keyOf(file)) === file.folder)
+}
 
 /** True for one file without a letter, or for letters from a on without a hole. Nothing says how many letters there are. */
 function hasAllParts(files: readonly ListedFile[]): boolean {
@@ -135,7 +163,6 @@ function hasAllParts(files: readonly ListedFile[]): boolean {
 
 /** @returns the newest file; with several years of one edition, those of the same day as the newest */
 export function planNewest(files: readonly ListedFile[], { from, to }: Scope): ListedFile[] {
-  const yearOf = (month: number): number => Math.floor(month / 100)
   const inRange = files.filter(
     ({ period }) => period === 0 || to === null || period <= (period > 9999 ? to : yearOf(to)),
   )
@@ -163,5 +190,5 @@ function compareNewest(left: ListedFile, right: ListedFile): number {
 
 export const ALL_STATES: readonly State[] = STATES
 
-/** Areas whose months are made of files by state. */
-export const MONTHLY_AREAS: readonly FetchArea[] = ['cnes', 'sih', 'sia']
+/** Areas whose months or years are made of files by state. */
+export const MONTHLY_AREAS: readonly FetchArea[] = ['cnes', 'sih', 'sia', 'sim', 'sinasc']

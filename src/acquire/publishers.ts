@@ -27,6 +27,7 @@ export const PUBLISHER: Readonly<Record<PublisherCode, Publisher>> = {
     }),
   },
   ibge: { name: 'IBGE', addressOf: ({ sourceIbge }) => sourceIbge },
+  sidra: { name: 'IBGE', addressOf: ({ sourceSidra }) => sourceSidra },
   siconfi: {
     name: 'Tesouro Nacional',
     addressOf: ({ sourceSiconfi }) => sourceSiconfi,

@@ -29,6 +29,30 @@ const registry = (
   bytes,
 })
 
+const yearly = (
+  code: string,
+  area: 'sim' | 'sinasc',
+  what: string,
+  first: number,
+  pattern: string,
+  folders: ListedSource['folders'],
+): ListedSource => ({
+  code,
+  kind: 'listed',
+  areas: [area],
+  publisher: 'datasus',
+  what,
+  first,
+  last: null,
+  changes:
+    'a preliminary year (folder PRELIM) changes until the final one replaces it, about a year later; final years are redone at any age',
+  folders,
+  pattern: new RegExp(pattern, 'i'),
+  isYearly: true,
+  completeness: 'by state',
+  bytes: [10_000, 64 * MiB],
+})
+
 const LISTED: readonly ListedSource[] = [
   registry('ST', 'facilities by state and month', 200508, [2_000, 30 * MiB]),
   registry('LT', 'beds by state and month', 200510, [1_000, 2 * MiB]),
@@ -68,6 +92,30 @@ const LISTED: readonly ListedSource[] = [
     completeness: 'by state',
     bytes: [1_000, 256 * MiB],
   },
+  yearly(
+    'sim-do',
+    'sim',
+    'deaths by state of residence and year',
+    1979,
+    String.raw`^DOR?${UF}(?<year>\d{2}|\d{4})\.dbc$`,
+    [
+      { path: '/dissemin/publicos/SIM/CID10/DORES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SIM/PRELIM/DORES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SIM/CID9/DORES', from: 1979, to: 1995 },
+    ],
+  ),
+  yearly(
+    'sinasc-dn',
+    'sinasc',
+    'births by state of residence of the mother and year',
+    1994,
+    String.raw`^DNR?${UF}(?<year>\d{4})\.dbc$`,
+    [
+      { path: '/dissemin/publicos/SINASC/1996_/Dados/DNRES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SINASC/1994_1995/Dados/DNRES', from: 1994, to: 1995 },
+    ],
+  ),
   {
     code: 'population-by-age',
     kind: 'listed',
@@ -200,6 +248,19 @@ const DOCUMENTS: readonly DocumentSource[] = [
           '/api/v3/malhas/paises/BR?intrarregiao=municipio&qualidade=intermediaria&formato=application/json',
         path: 'api/v3/malhas/BR-municipio.topojson.json',
       },
+    ],
+  },
+  {
+    code: 'ibge-prices',
+    kind: 'document',
+    areas: ['demography'],
+    publisher: 'sidra',
+    what: 'index of consumer prices IPCA by month (SIDRA table 1737)',
+    first: 197912,
+    last: null,
+    changes: 'a month is added on about day 10 of the next one',
+    documents: () => [
+      { address: '/values/t/1737/n1/all/v/2266/p/all', path: 'values/t/1737/n1/all/v/2266/p/all.json' },
     ],
   },
   {

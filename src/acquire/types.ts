@@ -1,10 +1,19 @@
 /** Types that the parts of fetching share: sources, files at a publisher, and access to a publisher. */
 import type { Writable } from 'node:stream'
 
-export const FETCH_AREAS = ['cnes', 'cnes-base', 'demography', 'sih', 'sia', 'financing'] as const
+export const FETCH_AREAS = [
+  'cnes',
+  'cnes-base',
+  'demography',
+  'sih',
+  'sia',
+  'sim',
+  'sinasc',
+  'financing',
+] as const
 export type FetchArea = (typeof FETCH_AREAS)[number]
 
-export const PUBLISHERS = ['datasus', 'sigtap', 'cnes', 'ibge', 'siconfi'] as const
+export const PUBLISHERS = ['datasus', 'sigtap', 'cnes', 'ibge', 'sidra', 'siconfi'] as const
 export type PublisherCode = (typeof PUBLISHERS)[number]
 
 /** Facts that every source states. */
@@ -23,9 +32,14 @@ interface SourceFacts {
 export interface ListedSource extends SourceFacts {
   readonly kind: 'listed'
   readonly publisher: PublisherCode
-  /** Folders by period. `{year}` stands for each year from the first on. */
+  /**
+   * Folders by period. `{year}` stands for each year from the first on. Where two of them have a file of the same state and period,
+   * the first one counts.
+   */
   readonly folders: readonly { readonly path: string; readonly from: number; readonly to: number | null }[]
   readonly pattern: RegExp
+  /** True if a period is a year, YYYY. */
+  readonly isYearly?: boolean
   /** by state: a period is whole with a file of each state; newest: only the newest file is used. */
   readonly completeness: 'by state' | 'newest'
   /** Usual size of a file in bytes. A size outside is reported, not refused. */

@@ -9,7 +9,9 @@ import { join } from 'node:path'
 import type { ReleaseSource } from '../engine/types.ts'
 import { forEachArea } from '../model/areas.ts'
 import { AREA_NAMES } from '../model/datasets.ts'
+import { readAcquisitions } from './acquisition.ts'
 import { contentIdOf } from './content.ts'
+import { digestJson } from './digest.ts'
 import { createFileGuard, type FileGuard } from './guard.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { stateOfFolders } from './missing-files.ts'
@@ -108,6 +110,9 @@ export function createStore(options: StoreOptions): ReleaseStore {
     const analytics = await verify(id)
     if (analytics === null || analytics.area !== 'analytics') return null
     const components = await readComponents(analytics, verify)
+    const files = await Promise.all(
+      Object.values(analytics.components).map((component) => readAcquisitions(releasesDir, component)),
+    ).then((lists) => lists.flat())
     const view: ReleaseView = {
       id,
       contentId: await contentIdOf(releasesDir, analytics),
@@ -118,6 +123,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
       analytics,
       components,
       synthetic: analytics.synthetic,
+      ...(files.length === 0 ? {} : { acquired: { files, digest: digestJson(files) } }),
     }
     const refusedComponents = AREA_NAMES.flatMap((area) => analytics.components[area] ?? []).filter(
       (component) => problems.has(component),

@@ -4,6 +4,7 @@
  */
 import { AREAS_BY_NEED, forEachArea } from '../model/areas.ts'
 import { type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
+import type { Acquisition } from './acquisition.ts'
 import type { Coverage, Manifest } from './manifest.ts'
 
 export interface ReleaseView {
@@ -15,6 +16,14 @@ export interface ReleaseView {
   readonly analytics: Manifest
   readonly components: Readonly<Record<Area, Manifest | null>>
   readonly synthetic: boolean
+  /** Facts of the fetches of published files; undefined when nothing was recorded. No release id covers them. */
+  readonly acquired?: AcquiredFiles
+}
+
+export interface AcquiredFiles {
+  readonly files: readonly Acquisition[]
+  /** SHA-256 of the facts, for tags of answers that show them. */
+  readonly digest: string
 }
 
 export const componentManifests = ({ components }: ReleaseView): Manifest[] =>

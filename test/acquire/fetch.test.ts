@@ -292,6 +292,41 @@ t.test(
   },
 )
 
+t.test('years of deaths: a final file takes the place of the preliminary one', secondRing, async (t) => {
+  const { server, into, env } = await startPublisher(t)
+  const folder = '/dissemin/publicos/SIM'
+  const publish = (name: string, time: string, seed: string): void =>
+    void server.files.set(`${folder}/${name}`, { content: dbcOf('ST', JUNE, { CNES: seed }), time })
+  publish('CID10/DORES/DORR2023.dbc', TIME, '2000001')
+  publish('CID10/DORES/DOBR2023.dbc', TIME, '2000001')
+  publish('CID10/DORES/DOSP2024.dbc', TIME, '2000001')
+  publish('PRELIM/DORES/DORR2024.dbc', TIME, '2000001')
+  publish('CID9/DORES/DORRR79.DBC', TIME, '2000001')
+  const fetchDeaths = (scope: { from: number | null }) => fetchInto(into, env, { areas: ['sim'], ...scope })
+  const pathsOf = (report: Awaited<ReturnType<typeof fetchInto>>): string[] =>
+    report.files.map(({ path, status }) => `${status} ${path.slice('datasus/dissemin/publicos/SIM/'.length)}`)
+  const newest = await fetchDeaths({ from: null })
+  t.same(newest.failures, [])
+  t.same(pathsOf(newest), ['fetched PRELIM/DORES/DORR2024.dbc'])
+  t.equal(newest.newest.sim, 2024)
+  // Two listings with equal numbers of files: the final year came, and the preliminary one is not gone yet.
+  publish('CID10/DORES/DORR2024.dbc', '12-23-26  09:30AM', '2000002')
+  const all = await fetchDeaths({ from: 197901 })
+  t.same(pathsOf(all), [
+    'fetched CID10/DORES/DORR2023.dbc',
+    'fetched CID10/DORES/DORR2024.dbc',
+    'fetched CID9/DORES/DORRR79.DBC',
+  ])
+  t.equal(all.missing.length, 2022 - 1979)
+  const local = join(into, 'datasus', folder)
+  t.notOk(
+    existsSync(join(local, 'PRELIM/DORES/DORR2024.dbc')),
+    'an import finds one file of a state and year',
+  )
+  t.equal(readdirSync(join(local, 'PRELIM/DORES/.versions')).length, 1)
+  t.match(all.paths.join(), /CID10\/DORES\/DORR2024/)
+})
+
 t.test('a folder takes the place of the server', secondRing, async (t) => {
   const { into, fetch } = await startPublisher(t)
   await fetch()

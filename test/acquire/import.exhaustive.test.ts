@@ -2,14 +2,19 @@
 import { spawn } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import { promoteRelease } from '../../src/release/promote.ts'
+import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { startFtpServer } from '../fixtures/ftp-server.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 import { fetchInto, GROUPS, pathOf, publishMonth } from '../fixtures/snapshots.ts'
 
+type Client = Awaited<ReturnType<typeof openClient>>
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const JUNE = 202606
 const small = await makeSmallRelease()
@@ -67,6 +72,39 @@ t.test('equal release ids, and facts of each file beside the release', async (t)
   const facts = JSON.parse(readFileSync(join(releasesDir, fetched.cnes ?? '', 'acquisition.json'), 'utf8'))
   t.equal(facts.length, GROUPS.length)
   t.match(facts[0], { publisher: 'DATASUS', server_time: '2026-06-15T09:30', sha256: /^[0-9a-f]{64}$/ })
+
+  await t.test('answers about sources show the facts; tags of data do not depend on them', async (t) => {
+    const clients = []
+    for (const [dir, id] of [
+      [releasesDir, fetched.analytics],
+      [other, placed.analytics],
+    ] as const) {
+      await promoteRelease(dir, id)
+      const client = await openClient(dir)
+      t.teardown(() => client.close())
+      clients.push(client)
+    }
+    const [withFacts, without] = clients as [Client, Client]
+    for (const path of ['/v1/facilities/2000001', '/v1/bed-capacity?uf=RR']) {
+      const answer = await withFacts.get(path)
+      t.equal(answer.status, 200)
+      t.equal(answer.headers.etag, (await without.get(path)).headers.etag, path)
+    }
+    const path = '/v1/facilities/2000001/provenance'
+    const shown = await withFacts.get(path)
+    const { acquisitions } = shown.body.meta
+    t.match(acquisitions, [{ file: 'STRR2606.dbc' }])
+    for (const { file, ...facts } of acquisitions) {
+      const records = join(into, 'datasus', pathOf(file.slice(0, 2), JUNE), '../acquisition.json')
+      t.same(facts, JSON.parse(readFileSync(records, 'utf8')).files[file], file)
+    }
+    const bare = await without.get(path)
+    t.same(bare.body.meta.acquisitions, [])
+    t.same(shown.body.data, bare.body.data)
+    t.not(shown.headers.etag, bare.headers.etag, 'other bytes have another tag')
+    const again = await withFacts.get(path, { 'if-none-match': String(shown.headers.etag) })
+    t.equal(again.status, 304)
+  })
   // Facts of other bytes do not go with a file that took the name by hand.
   const path = join(into, 'datasus', pathOf('ST', JUNE))
   const records = join(path, '..', 'acquisition.json')
@@ -84,6 +122,7 @@ t.test(
   'killed at any moment, a fetch continues; nothing half has a name, nothing whole is fetched again',
   async (t) => {
     const kills = countOf(8, 8)
+    const { draw } = createDraws(11)
     const into = temporaryFolder('killed')
     // Slow enough that most kills fall into a transfer.
     server.faults.bytesPerSecond = 40_000
@@ -105,7 +144,11 @@ t.test(
     for (let kill = 0; kill < kills; kill += 1) {
       const child = spawn(process.execPath, [bin, ...args], { env: childEnv, stdio: 'ignore' })
       const ended = new Promise((resolve) => child.once('exit', resolve))
-      setTimeout(() => child.kill('SIGKILL'), 250 + ((kill * 7919) % 900))
+      // Begin to count when the fetch connects: a loaded machine takes seconds to start a process.
+      const before = server.commands.length
+      while (server.commands.length === before && child.exitCode === null) await wait(5)
+      await wait(draw(900))
+      child.kill('SIGKILL')
       await ended
       for (const group of GROUPS)
         for (const name of readNames(join(into, 'datasus', '/dissemin/publicos/CNES/200508_/Dados', group))) {
@@ -119,7 +162,7 @@ t.test(
     server.faults.bytesPerSecond = 10_000_000
     const begun = server.retrievals.length
     const { stdout, status } = await run(args)
-    t.equal(status, 0, stdout)
+    t.equal(status, 0)
     const report = JSON.parse(stdout)
     t.equal(report.files.length, 48)
     const present = report.files.filter((file: { status: string }) => file.status === 'present').length

@@ -82,6 +82,7 @@ t.test(
           SUS_SNAPSHOTS_DIR: temporaryFolder('snapshots'),
           SUS_SOURCE_DATASUS: datasus,
           SUS_SOURCE_IBGE: `file://${ibge}`,
+          SUS_SOURCE_SIDRA: `file://${ibge}`,
           SUS_FETCH_ATTEMPTS: '2',
           SUS_FETCH_PAUSE_MS: '5',
           PORT: String(await freePort()),

@@ -13,11 +13,15 @@ const MONTH = /^\d{4}-(0[1-9]|1[0-2])$/
 
 export const command: Command = {
   name: 'fetch',
-  summary: 'Download what the publishers have into the folder of snapshots.',
+  summary: `Download what the publishers have into the folder of snapshots. Areas: ${FETCH_AREAS.join(', ')}.`,
   usage: ['fetch AREA… [--states UF,…] [--from YYYY-MM] [--to YYYY-MM] [--into DIR] [--dry-run] [--json]'],
   options: {
     states: { type: 'string', value: 'UF,…', help: 'States whose files are wanted. Default all.' },
-    from: { type: 'string', value: 'YYYY-MM', help: 'First month. Default: only the newest whole month.' },
+    from: {
+      type: 'string',
+      value: 'YYYY-MM',
+      help: 'First month. Default: only the newest whole month. Deaths (sim) and births (sinasc) are by year.',
+    },
     to: { type: 'string', value: 'YYYY-MM', help: 'Last month. Default the newest.' },
     into: { type: 'string', value: 'DIR', help: 'Folder of snapshots. Default SUS_SNAPSHOTS_DIR.' },
     'dry-run': { type: 'boolean', help: 'Say what would be fetched and what is missing; write nothing.' },

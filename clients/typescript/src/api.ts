@@ -3638,6 +3638,8 @@ export interface components {
             reference_period?: string | null;
             /** @description Digest of what the release says, whatever wrote its files. */
             content_id: string | null;
+            /** @description Where and when the files of the entries were fetched, as their operator recorded it. Empty without a record. */
+            acquisitions: components["schemas"]["Acquisition"][];
         };
         /** @description Value of the field, as the record has it. */
         ProvenanceValue: (string | number | boolean | null) | {

@@ -37,6 +37,8 @@ export interface Acquisition {
   readonly url: string | null
   readonly retrieved_at: string | null
   readonly server_time: string | null
+  readonly bytes: number | null
+  readonly sha256: string | null
 }
 
 export interface ReleasesData {
@@ -61,12 +63,16 @@ export async function loadReleases(
   return {
     releases: list.data,
     manifest: response === null ? null : keepShown(response.data),
-    acquisitions: (response?.meta.acquisitions ?? []).map(({ file, url, retrieved_at, server_time }) => ({
-      file,
-      url,
-      retrieved_at,
-      server_time,
-    })),
+    acquisitions: (response?.meta.acquisitions ?? []).map(
+      ({ file, url, retrieved_at, server_time, bytes, sha256 }) => ({
+        file,
+        url,
+        retrieved_at,
+        server_time,
+        bytes,
+        sha256,
+      }),
+    ),
   }
 }
 

@@ -175,12 +175,22 @@ function ManifestView(props: {
           { text: t.fetchedFrom },
           { text: t.fetchedAt },
           { text: t.publisherTime },
+          { text: t.size, isNumber: true },
+          { text: 'SHA-256' },
         ]}
-        rows={acquisitions.map(({ file, url, retrieved_at, server_time }) => [
+        rows={acquisitions.map(({ file, url, retrieved_at, server_time, bytes, sha256 }) => [
           <code key="file">{file}</code>,
           url === null ? '–' : <code key="url">{url}</code>,
           retrieved_at ?? '–',
           server_time ?? '–',
+          bytes === null ? '–' : formatBytes(bytes, language),
+          sha256 === null ? (
+            '–'
+          ) : (
+            <code key="digest" class="wide">
+              {sha256}
+            </code>
+          ),
         ])}
       />
     </>

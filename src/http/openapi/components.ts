@@ -92,7 +92,14 @@ export const SHARED: Readonly<Record<string, Json>> = {
     'What is said of an answer that one release gives.',
   ),
   ProvenanceMeta: object(
-    { ...RELEASE_META, content_id: CONTENT_ID },
+    {
+      ...RELEASE_META,
+      content_id: CONTENT_ID,
+      acquisitions: list(
+        ref('Acquisition'),
+        'Where and when the files of the entries were fetched, as their operator recorded it. Empty without a record.',
+      ),
+    },
     'What is said of an answer about the sources of a record.',
   ),
   OutlinesMeta: object({

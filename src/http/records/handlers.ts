@@ -6,7 +6,12 @@ import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Cursor } from '../../query/lists/cursor.ts'
 import { type PeriodChoice, planList, planRecord } from '../../query/lists/list.ts'
-import { describeProvenance, planProvenance, type TracedDataset } from '../../query/provenance/provenance.ts'
+import {
+  acquisitionsOf,
+  describeProvenance,
+  planProvenance,
+  type TracedDataset,
+} from '../../query/provenance/provenance.ts'
 import { storedPeriods } from '../../release/view.ts'
 import type { ListFormat } from '../request/formats.ts'
 import type { Params } from '../request/parameters.ts'
@@ -281,7 +286,14 @@ async function answerProvenance(route: ProvenanceRoute, request: EngineRequest):
         rule: entry.rule[request.language],
       })) as unknown as JsonValue,
     },
-    meta: { ...periodMeta(period), content_id: view.componentContentIds?.[datasetOf(dataset).area] ?? null },
+    meta: {
+      ...periodMeta(period),
+      content_id: view.componentContentIds?.[datasetOf(dataset).area] ?? null,
+      acquisitions: acquisitionsOf(
+        view,
+        entries.map(({ source }) => source),
+      ).map((acquisition) => ({ ...acquisition })),
+    },
     rows: entries.length,
   }
 }

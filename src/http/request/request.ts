@@ -133,7 +133,13 @@ function answerRequest(
     nameRelease(mounted, state, response.releaseId)
     if (
       mounted.isGet &&
-      setValidators(addressOf(mounted, request), headers['if-none-match'], access, state, isPinned)
+      setValidators(
+        addressOf(mounted, request, response.view),
+        headers['if-none-match'],
+        access,
+        state,
+        isPinned,
+      )
     )
       return NOT_MODIFIED
     return fromCache(services, state, response)
@@ -187,7 +193,7 @@ function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise
   const releaseId = area === 'analytics' || area === null ? view.id : (componentId(view, area) ?? view.id)
   nameRelease(mounted, state, releaseId)
   // Each format of a list has different bytes, so it needs its own tag.
-  const resource = format === 'json' ? addressOf(mounted, request) : `${format} ${request.url}`
+  const resource = format === 'json' ? addressOf(mounted, request, view) : `${format} ${request.url}`
   if (mounted.isGet && setValidators(resource, headers['if-none-match'], access, state, isPinned))
     return NOT_MODIFIED
   if (format !== 'json') return run(context, view)
@@ -302,8 +308,13 @@ function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, relea
   state.releaseHeader = releaseHeader
 }
 
-/** @returns what the entity tag covers: the URL, plus the content type if the client chose one */
-function addressOf({ route }: MountedRoute, { url, headers }: ApiRequest): string {
+/**
+ * @returns what the entity tag covers: the URL, plus the content type if the client chose one. Answers about sources also show where
+ * files were fetched, which no release id covers; the tags of all others depend on the release alone.
+ */
+function addressOf({ route }: MountedRoute, { url, headers }: ApiRequest, view: ReleaseView): string {
+  if (route.kind === 'provenance')
+    return view.acquired === undefined ? url : `${url}\n${view.acquired.digest}`
   if (route.kind !== 'custom' || route.produces === undefined) return url
   const type = preferredType(headers, [JSON_NAME, ...route.produces])
   return type === JSON_NAME ? url : `${url}\n${type}`

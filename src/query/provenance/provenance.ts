@@ -23,7 +23,7 @@ import { describeMunicipality } from './municipality.ts'
 import { hasColumn, type ProvenanceSource, sourceOf } from './published-sources.ts'
 import { fieldsOf, NAMED_CODES, type TracedDataset } from './rows.ts'
 
-export { type ProvenanceSource, sourceOf } from './published-sources.ts'
+export { acquisitionsOf, type ProvenanceSource, sourceOf } from './published-sources.ts'
 export { type NamedStatement, planProvenance, type TracedDataset } from './rows.ts'
 
 export interface ProvenanceEntry {

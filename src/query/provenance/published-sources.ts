@@ -1,7 +1,7 @@
 /** Finds the location of a published row: file, archive, digest, and the column under its published name. Pure. */
 import type { Row } from '../../engine/types.ts'
 import type { Snapshot } from '../../release/manifest.ts'
-import { componentManifests, type ReleaseView } from '../../release/view.ts'
+import { type AcquiredFiles, componentManifests, type ReleaseView } from '../../release/view.ts'
 
 export interface ProvenanceSource {
   readonly publisher: string
@@ -48,6 +48,24 @@ function filesOf(view: ReleaseView): PublishedFiles {
 export function hasColumn(view: ReleaseView, file: unknown, column: string): boolean {
   const header = filesOf(view).headers.get(String(file))
   return header === undefined || header.columns.has(header.renamed[column] ?? column)
+}
+
+/** @returns where and when the files of sources were fetched, each file once, as far as that was recorded */
+export function acquisitionsOf(
+  view: ReleaseView,
+  sources: Iterable<ProvenanceSource | null>,
+): AcquiredFiles['files'] {
+  if (view.acquired === undefined) return []
+  const digests = new Map<string, string | null>()
+  for (const source of sources) {
+    // Facts are of the file that was fetched. The digest of a source in an archive is that of the member.
+    if (source?.archive != null) digests.set(source.archive.split('/')[0] ?? '', null)
+    else if (source !== null) digests.set(source.file, source.sha256)
+  }
+  return view.acquired.files.filter(({ file, sha256 }) => {
+    const digest = digests.get(file)
+    return digest !== undefined && (digest === null || sha256 === null || sha256 === digest)
+  })
 }
 
 /** @returns location of a published row; null when its file is not a snapshot of the release */
