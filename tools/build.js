@@ -50,6 +50,7 @@ await build({
     'workers/report-check': 'src/workers/report-check.ts',
     'workers/rows': 'src/workers/rows.ts',
     'workers/decoder': 'src/workers/decoder.ts',
+    'workers/digests': 'src/workers/digests.ts',
   },
   outdir: 'dist',
 })

@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 
-export type WorkerName = 'report' | 'release-check' | 'report-check' | 'rows' | 'decoder'
+export type WorkerName = 'report' | 'release-check' | 'report-check' | 'rows' | 'decoder' | 'digests'
 
 export interface WorkerEntry {
   readonly file: string

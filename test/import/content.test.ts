@@ -1,4 +1,5 @@
 /** Content digests: equal rows have equal digests in any layout, other rows have others, and releases made before get theirs. */
+import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -6,6 +7,7 @@ import t from 'tap'
 import { checkContent, ensureContent } from '../../src/import/content.ts'
 import { digestRows } from '../../src/import/row-digests.ts'
 import { contentIdOf } from '../../src/release/content.ts'
+import { digestJson } from '../../src/release/digest.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
@@ -84,6 +86,102 @@ t.test('texts that hold the bytes of the encoding differ from what they look lik
   )
   t.equal(new Set(digests).size, columns.length)
   t.match(await digestOf('SELECT 1 AS a WHERE false'), /^[0-9a-f]{64}$/, 'a file without rows has one')
+})
+
+/** Digest of columns whose texts are listed here: kind, and the text of each value. */
+function digestOfTexts(
+  rows: number,
+  columns: Record<string, readonly [string, ...(string | null)[]]>,
+): string {
+  const digests = Object.entries(columns).map(([path, [kind, ...texts]]) => {
+    const bytes = texts.map((text) => `${text ?? '\u0001'}\0`).join('')
+    return [path, { kind, sha256: createHash('sha256').update(bytes).digest('hex') }]
+  })
+  return digestJson({ format: 'sus-data-rows-1', rows, columns: Object.fromEntries(digests) })
+}
+
+t.test('values of each kind have the texts of the documentation', async (t) => {
+  const doubles = [
+    '0.1',
+    '1.0',
+    '-0.0',
+    '1e+16',
+    '9007199254740993.0',
+    '1e-05',
+    '-1.5e-07',
+    '5e-324',
+    'inf',
+    'nan',
+  ]
+  const select = `SELECT * FROM (VALUES ${doubles.map((x, i) => `(${i}, '${x}'::DOUBLE)`).join(', ')}) AS v(i, x) ORDER BY i`
+  const numbers = doubles.map((_, index) => String(index))
+  // DuckDB reads the nearest number.
+  const written = doubles.map((text) => (text.startsWith('9007') ? '9007199254740992.0' : text))
+  const columns = { i: ['integer', ...numbers], x: ['double', ...written] } as const
+  t.equal(await digestOf(select), digestOfTexts(doubles.length, columns))
+
+  const mixed = `SELECT * FROM (VALUES
+    (1::TINYINT, -9007199254740993::BIGINT, -0.05::DECIMAL(38, 2), 7::DECIMAL(9, 0), DATE '0001-01-01', true, [[1, NULL], [], NULL]),
+    (NULL, NULL, NULL, NULL, NULL, NULL, NULL),
+    (-2, 3, 1234567890123456.78, -7, DATE '1969-12-31', false, [])) AS v(a, b, c, d, e, f, g)`
+  const expected = {
+    a: ['integer', '1', null, '-2'],
+    b: ['integer', '-9007199254740993', null, '3'],
+    c: ['decimal(2)', '-0.05', null, '1234567890123456.78'],
+    d: ['decimal(0)', '7', null, '-7'],
+    e: ['date', '0001-01-01', null, '1969-12-31'],
+    f: ['boolean', 'true', null, 'false'],
+    g: ['list', '3', null, '0'],
+    'g[]': ['list', '2', '0', null],
+    'g[][]': ['integer', '1', null],
+  } as const
+  for (const options of ['', ', PARQUET_VERSION V2', ', COMPRESSION zstd', ', COMPRESSION uncompressed'])
+    t.equal(await digestOf(mixed, options), digestOfTexts(3, expected), options)
+})
+
+t.test('a struct without a value differs from one of values that are null', async (t) => {
+  const rows = `SELECT unnest([{'p': 'x', 'q': [{'r': 1}, NULL]}, NULL, {'p': NULL, 'q': NULL}]) AS s`
+  const expected = {
+    s: ['struct', '', null, ''],
+    's.p': ['text', 'x', null, null],
+    's.q': ['list', '2', null, null],
+    's.q[]': ['struct', '', null],
+    's.q[].r': ['integer', '1', null],
+  } as const
+  t.equal(await digestOf(rows), digestOfTexts(3, expected))
+})
+
+t.test('texts of any length, with and without a dictionary', async (t) => {
+  const texts = Array.from({ length: 400 }, (_, index) =>
+    'çx'.repeat(index % 97 === 5 ? 40_000 + index : index % 23),
+  )
+  for (const values of [texts, texts.map((text, index) => text + index), texts.map(() => 'always')]) {
+    const list = `['${values.join("', '")}']`
+    const digest = digestOfTexts(values.length, { a: ['text', ...values] })
+    for (const options of ['', ', COMPRESSION zstd, ROW_GROUP_SIZE 2048', ', PARQUET_VERSION V2'])
+      t.equal(await digestOf(`SELECT unnest(${list}) AS a`, options), digest, options)
+  }
+})
+
+t.test('a column without a digest, and a damaged file, are errors', async (t) => {
+  await t.rejects(digestOf(`SELECT TIMESTAMP '2026-05-31 10:00:00' AS hour`), {
+    message: /parquet: rows with a column of the type TIMESTAMP_MICROS have no digest: hour$/,
+  })
+  const path = await write(ROWS)
+  writeFileSync(path, readFileSync(path).subarray(0, 5000))
+  await t.rejects(digestRows([path]))
+})
+
+t.test('worker processes give the same digests, and their errors', async (t) => {
+  const paths = await Promise.all(
+    [7, 8].map((factor) =>
+      write(`SELECT i * ${factor} AS id, md5(i::VARCHAR) AS text FROM range(200_000) t(i)`),
+    ),
+  )
+  const alone = await Promise.all(paths.map((path) => digestRows([path])))
+  t.same(await digestRows(paths, 2), alone.flat())
+  const wrong = await write(`SELECT 1::UINTEGER AS count`)
+  await t.rejects(digestRows([...paths, wrong], 2), { message: /have no digest: count/ })
 })
 
 const small = await makeSmallRelease()
