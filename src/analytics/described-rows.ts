@@ -6,6 +6,7 @@ import { STATES } from '../model/territory/states.ts'
 import { shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { hasPeers } from '../query/analytics/options/comparators.ts'
 import { type Grouping, nameOfGroup } from '../query/analytics/options/groupings.ts'
+import { isTextKind } from '../query/analytics/options/value-kinds.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
 
@@ -20,9 +21,11 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
     labels.push(String(member.name ?? member.code ?? 'Não informado'))
   })
   const metrics: Record<string, JsonValue> = {}
-  for (const { code, column, kind } of shownValues(plan)) {
+  const status: Record<string, JsonValue> = {}
+  for (const { code, column, kind, metric } of shownValues(plan)) {
     const value = row[column] ?? null
-    metrics[code] = value === null ? null : kind === 'significance' ? String(value) : Number(value)
+    if (kind === 'status') status[metric.code] = value
+    else metrics[code] = value === null ? null : isTextKind(kind) ? String(value) : Number(value)
   }
   const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
   return {
@@ -31,6 +34,7 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
     ...(hasPeers(plan.query) ? { peers: row.peers ?? null } : {}),
     dimensions,
     metrics,
+    ...(plan.query.status ? { status } : {}),
   }
 }
 

@@ -91,6 +91,11 @@ export const OPTIONS: Readonly<Record<string, Property>> = {
     description:
       '{"with": "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers", "level": 0.95}, with places grouped: adds the value of the larger place, or of the municipalities of like size in the same major region (peers), the ratio to it, and whether the row is lower, similar or higher.',
   },
+  status: {
+    type: 'boolean',
+    description:
+      'Adds to each metric of a row whether it is final, preliminary, small_number, partial, no_denominator, incomplete or not_collected.',
+  },
   having: {
     type: 'array',
     items: { type: 'object' },

@@ -287,6 +287,14 @@ const VALUES = {
     en: ({ year }) =>
       `compare_to peers: municipalities of the same major region and the same band of the population of the ${year} census, taken together, with that of the row; without population in that census there are no peers.`,
   }),
+  preliminary: declare({
+    when: 'Statuses were requested of metrics whose source usually still revises some of the months.',
+    params: { metrics: 'codes', periods: 'months' },
+    pt: ({ metrics, periods }, name) =>
+      `${metrics.map(name).join(', ')}: a fonte ainda costuma rever ${listMonths(periods, 'pt')}.`,
+    en: ({ metrics, periods }, name) =>
+      `${metrics.map(name).join(', ')}: the source usually still revises ${listMonths(periods, 'en')}.`,
+  }),
   repeated_events: declare({
     when: 'Limits were requested of admissions, which are not independent: one person may be admitted several times.',
     params: { metrics: 'codes' },

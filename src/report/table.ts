@@ -11,6 +11,7 @@ import { baseDimension, type DimensionCode, dimensionOf } from '../model/dimensi
 import { LIMIT_METHODS } from '../model/limits.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import { isTime } from '../model/periods.ts'
+import { STATUSES } from '../model/sheets/statuses.ts'
 import { labelOfMetric, type MetricPlan } from '../query/analytics/datasets/metric-plan.ts'
 import { type ShownValue, shownValues } from '../query/analytics/dialect/duckdb/measured.ts'
 import { dimensionsUsed } from '../query/analytics/dimensions-used.ts'
@@ -18,7 +19,7 @@ import { hasPeers } from '../query/analytics/options/comparators.ts'
 import { queryOfMetric } from '../query/analytics/options/defined-metrics.ts'
 import { nameOfGroup } from '../query/analytics/options/groupings.ts'
 import { labelPrices, unitAtPrices } from '../query/analytics/options/prices.ts'
-import type { ValueKind } from '../query/analytics/options/value-kinds.ts'
+import { isTextKind, type ValueKind } from '../query/analytics/options/value-kinds.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import { namesOfGroups, totalLabel } from '../query/analytics/query-plan.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
@@ -70,6 +71,7 @@ const TEXTS = {
       comparator: 'comparador',
       ratio: 'razão para o comparador',
       significance: 'diferença do comparador',
+      status: 'situação',
     },
   },
   en: {
@@ -91,6 +93,7 @@ const TEXTS = {
       comparator: 'comparator',
       ratio: 'ratio to the comparator',
       significance: 'difference from the comparator',
+      status: 'status',
     },
   },
 } as const
@@ -138,13 +141,13 @@ function valueColumn(
   const shown = `${labelOfMetric(metric, language)}${labelPrices(metric, prices, language)}`
   return {
     name,
-    type: kind === 'significance' ? 'text' : decimals > 0 ? 'decimal' : 'integer',
+    type: isTextKind(kind) ? 'text' : decimals > 0 ? 'decimal' : 'integer',
     decimals,
     digested: true,
     label: kind === 'value' ? shown : `${shown}: ${TEXTS[language].parts[kind]}`,
     unit: PERCENTS.has(kind)
       ? '%'
-      : kind === 'ratio' || kind === 'significance'
+      : kind === 'ratio' || isTextKind(kind)
         ? ''
         : unitAtPrices(metric, unitOfMetric(metric), prices),
     formula: kind === 'value' ? formulaOfMetric(metric, plan) : partFormula(kind, metric, plan),
@@ -192,6 +195,8 @@ function partFormula(
       return `${code} ÷ ${code}__comparator`
     case 'significance':
       return `limits at ${query.compare_to?.level} beside ${code}__comparator: lower, similar, higher, not_compared`
+    case 'status':
+      return Object.keys(STATUSES).join(', ')
     case 'percentile':
       return `100 × rows below ÷ other rows, by ${code}`
     case 'share':

@@ -1314,6 +1314,8 @@ export interface components {
             };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
             totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
+            /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
+            status?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1466,6 +1468,8 @@ export interface components {
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
+            /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
+            status?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1569,6 +1573,8 @@ export interface components {
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
+            /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
+            status?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1688,6 +1694,8 @@ export interface components {
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
+            /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
+            status?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1780,6 +1788,8 @@ export interface components {
                 /** @description Level of the limits that decide the significance (0.95 or 0.998). Without it: 0.95. */
                 level?: number;
             } | null;
+            /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
+            status?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
@@ -1811,6 +1821,10 @@ export interface components {
             /** @description The member of each grouped dimension. */
             dimensions: {
                 [key: string]: components["schemas"]["DimensionMember"];
+            };
+            /** @description Status of each metric, with status. */
+            status?: {
+                [key: string]: "not_collected" | "incomplete" | "no_denominator" | "partial" | "small_number" | "preliminary" | "final";
             };
             /** @description Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __comparator, __ratio, __significance (a text: lower, similar, higher, not_compared), __percentile. */
             metrics: {
@@ -2950,10 +2964,18 @@ export interface components {
             value: (number | null)[] | {
                 [key: string]: number;
             };
+            /** @description Status of each value by the number of its cell, with status. */
+            status?: {
+                [key: string]: string;
+            };
             note: string[];
-            /** @description Release, fingerprint, digest of the rows. */
+            /** @description Release, fingerprint, digest of the rows, labels of the statuses. */
             extension: {
                 rows: number[] | null;
+                /** @description Texts beside the values, such as the significance, by row. */
+                texts?: {
+                    [key: string]: (string | null)[];
+                };
             } & {
                 [key: string]: unknown;
             };
@@ -3132,7 +3154,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */

@@ -5,6 +5,7 @@
 import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
 import { LIMIT_METHODS } from '../../model/limits.ts'
+import { STATUSES } from '../../model/sheets/statuses.ts'
 import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
 import { manifestSchema, RELEASE_AREAS } from '../../release/manifest.ts'
 import { reportManifestSchema } from '../../report/manifest.ts'
@@ -85,6 +86,10 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
       'rank?': orNull(integer('Place by the first field of order_by, where a rank is asked for.')),
       'peers?': orNull(integer('Municipalities that compare_to peers compares with, itself included.')),
       dimensions: DIMENSIONS,
+      'status?': dictionary(
+        { type: 'string', enum: Object.keys(STATUSES) },
+        'Status of each metric, with status.',
+      ),
       metrics: dictionary(
         { type: ['number', 'string', 'null'] },
         'Value of each metric, in its unit and decimals (see the catalog), and what is asked for beside it: <metric>__lower, __upper, __base, __change, __change_percent, __share, __comparator, __ratio, __significance (a text: lower, similar, higher, not_compared), __percentile.',

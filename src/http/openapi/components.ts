@@ -339,10 +339,20 @@ export const SHARED: Readonly<Record<string, Json>> = {
           dictionary({ type: 'number' }, 'Cells by their number, where some have no value.'),
         ],
       },
+      'status?': dictionary(
+        { type: 'string' },
+        'Status of each value by the number of its cell, with status.',
+      ),
       note: list({ type: 'string' }),
       extension: openObject(
-        { rows: orNull(list({ type: 'integer' })) },
-        'Release, fingerprint, digest of the rows.',
+        {
+          rows: orNull(list({ type: 'integer' })),
+          'texts?': dictionary(
+            list({ type: ['string', 'null'] }),
+            'Texts beside the values, such as the significance, by row.',
+          ),
+        },
+        'Release, fingerprint, digest of the rows, labels of the statuses.',
       ),
     },
     'JSON-stat 2.0.',

@@ -150,6 +150,19 @@ export function findKnownGroups(
   const months =
     cells?.map((cell) => ({ period: cell.code, collected: statesOfCell(cell, needs, view) })) ??
     requested.map((period) => ({ period, collected: statesCollectedOf(view, needs, period) }))
+  return groupsOfStates(months, states, groups)
+}
+
+/**
+ * @param months periods, each with the states that count in it
+ * @param states states that the answer is about
+ * @returns the groups all of whose states count
+ */
+export function groupsOfStates(
+  months: readonly { readonly period: number; readonly collected: ReadonlySet<string> }[],
+  states: ReadonlySet<string>,
+  groups: readonly DimensionCode[],
+): KnownGroups {
   if (months.every(({ collected }) => includesAll(collected, states))) return 'all'
   const selectStates = (collected: ReadonlySet<string>): string[] =>
     [...states].filter((uf) => collected.has(uf))

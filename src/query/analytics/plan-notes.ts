@@ -207,6 +207,18 @@ export const noteMissingShares = ({ query, metrics }: AggregatePlan): Note[] =>
     ? []
     : metrics.flatMap((metric) => (metric.isAdditive ? [] : [{ code: 'no_share', metric: metric.code }]))
 
+/** Notes the months whose values may still change, by the metrics that share them. */
+export function notePreliminary({ metrics }: AggregatePlan): Note[] {
+  const found = new Map<string, { readonly metrics: string[]; readonly periods: string[] }>()
+  for (const { code, status } of metrics) {
+    const periods = (status?.preliminary ?? []).map(formatPeriod)
+    if (periods.length === 0) continue
+    const entry = found.get(periods.join()) ?? { metrics: [], periods }
+    found.set(periods.join(), { ...entry, metrics: [...entry.metrics, code] })
+  }
+  return [...found.values()].map((entry) => ({ code: 'preliminary', ...entry }))
+}
+
 /** Notes metrics without limits, and limits of admissions, which are not independent events. */
 export function noteLimits({ query, metrics }: AggregatePlan): Note[] {
   if (query.limits === null) return []

@@ -52,6 +52,7 @@ import {
   type MetricPlan,
   planRatio,
 } from './datasets/metric-plan.ts'
+import { findStatusGroups } from './datasets/status-groups.ts'
 import type { QueryFilter } from './filters.ts'
 import type { ComparatorPlan } from './options/comparators.ts'
 import { catalogMetrics, isAdditive, queryOfMetric } from './options/defined-metrics.ts'
@@ -267,7 +268,8 @@ export function planAggregate(
           position: measure === null ? null : add(measure),
         })) ?? null,
       spread:
-        (query.limits === null && query.compare_to === null) || numerator.standardizedBy === undefined
+        (query.limits === null && query.compare_to === null && !query.status) ||
+        numerator.standardizedBy === undefined
           ? null
           : {
               events: add({ ...numerator, statistic: 'events' }),
@@ -279,6 +281,7 @@ export function planAggregate(
       decimals: decimalsOfMetric(needs.metric),
       knownGroups: knownGroups[index] ?? 'all',
       knownGroupsByCode: knownGroupsByCode[index] ?? [],
+      status: query.status ? findStatusGroups(needs, view) : null,
     }
   })
   const metrics = [...measured, ...query.ratios.map((ratio) => planRatio(ratio, measured))]

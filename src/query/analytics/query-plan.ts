@@ -26,7 +26,7 @@ import { notePrices, type PriceIndex } from './options/prices.ts'
 import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
-import { noteLimits, noteMissingShares } from './plan-notes.ts'
+import { noteLimits, noteMissingShares, notePreliminary } from './plan-notes.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface BasePlan {
@@ -101,6 +101,7 @@ export function planQuery(
     ...totals.flatMap((total) => total.notes),
     ...noteMissingShares(rows),
     ...noteLimits(rows),
+    ...notePreliminary(rows),
     ...notePrices(rows),
     ...(comparator === null || query.compare_to === null ? [] : noteComparator(comparator, query.compare_to)),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
@@ -251,7 +252,7 @@ function addBase(
   const periods = isByPeriod ? plan.codes : allPeriods([...plan.requested.values()])
   const codes = cells === null || isByPeriod ? basesOf(periods) : [0]
   const base = planAggregate(
-    { ...query, change: null, limits: null, compare_to: null, order_by: [] },
+    { ...query, change: null, limits: null, compare_to: null, status: false, order_by: [] },
     view,
     capabilities,
     {

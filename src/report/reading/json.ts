@@ -9,7 +9,7 @@ import { exceededLimit } from '../../json-size.ts'
 import { messagesOf, type ReportManifest } from '../manifest.ts'
 import { parseManifest } from '../manifest-sheet.ts'
 import { type Cell, TOTAL_COLUMN } from '../table.ts'
-import { labelOf, TOTAL_CATEGORY, UNKNOWN_CATEGORY } from '../writers/json-stat.ts'
+import { labelOf, STATUS_SUFFIX, TOTAL_CATEGORY, UNKNOWN_CATEGORY } from '../writers/json-stat.ts'
 import { cellOf, type ReadReport, type ReportHead, recordReport } from './report.ts'
 import { ReportUnreadable } from './unreadable.ts'
 
@@ -17,6 +17,7 @@ interface JsonRow {
   readonly label?: unknown
   readonly rank?: unknown
   readonly peers?: unknown
+  readonly status?: Readonly<Record<string, unknown>>
   readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly metrics?: Readonly<Record<string, unknown>>
 }
@@ -139,9 +140,15 @@ function checkRow(
       'dimensions',
       'metrics',
       ...['rank', 'peers'].filter((name) => names.includes(name)),
+      ...(names.some((name) => name.endsWith(STATUS_SUFFIX)) ? ['status'] : []),
     ]),
     ...findUnknownMembers(`${pointer}/dimensions`, dimensions, groups),
     ...findUnknownMembers(`${pointer}/metrics`, metrics, names),
+    ...findUnknownMembers(
+      `${pointer}/status`,
+      row.status ?? {},
+      names.flatMap((name) => (name.endsWith(STATUS_SUFFIX) ? [name.slice(0, -STATUS_SUFFIX.length)] : [])),
+    ),
     ...members.flatMap(([code, member]) =>
       findUnknownMembers(`${pointer}/dimensions/${code}`, member, [
         ...names.flatMap((name) => (name.startsWith(`${code}_`) ? [name.slice(code.length + 1)] : [])),
@@ -176,16 +183,21 @@ interface JsonStat {
     >
   >
   readonly value?: readonly (number | null)[] | Readonly<Record<string, number>>
-  readonly extension?: { readonly rows?: readonly number[] | null; readonly manifest?: unknown }
+  readonly status?: Readonly<Record<number, string>>
+  readonly extension?: {
+    readonly rows?: readonly number[] | null
+    readonly texts?: Readonly<Record<string, readonly Cell[]>>
+    readonly manifest?: unknown
+  }
 }
 
 function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
-  const { id = [], size = [], dimension = {}, value = [], extension } = cube
+  const { id = [], size = [], dimension = {}, value = [], status = {}, extension } = cube
   const groups = id.slice(0, -1)
   const metrics = dimension[id.at(-1) ?? '']?.category.index ?? []
   const values = value as Readonly<Record<number, number | null>>
   const positions = extension?.rows ?? Array.from({ length: manifest.row_count }, (_, position) => position)
-  const rows = positions.map((position) => {
+  const rows = positions.map((position, row) => {
     const members = new Map<string, string>()
     let remainder = position
     for (let index = groups.length - 1; index >= 0; index -= 1) {
@@ -204,6 +216,12 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
       if (column.name === 'label') return TOTAL_LABEL
       const metric = metrics.indexOf(column.name)
       if (metric >= 0) return cellOf(values[position * metrics.length + metric], column)
+      if (column.name.endsWith(STATUS_SUFFIX)) {
+        const base = metrics.indexOf(column.name.slice(0, -STATUS_SUFFIX.length))
+        return status[position * metrics.length + base] ?? null
+      }
+      const texts = extension?.texts?.[column.name]
+      if (texts !== undefined) return texts[row] ?? null
       const code = groups
         .filter((group) => column.name === group || column.name.startsWith(`${group}_`))
         .sort((left, right) => right.length - left.length)[0]
@@ -222,7 +240,7 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
   return { ...recordReport('json-stat', manifest, names, rows), problems: checkCube(cube, manifest) }
 }
 
-const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')
+const CUBE_MEMBERS = 'version class label id size role dimension value status note extension'.split(' ')
 
 /** @returns differences between a cube and the manifest, except in its cells */
 function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
@@ -245,7 +263,7 @@ function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
   )
   return [
     ...findUnknownMembers('the cube', cube, CUBE_MEMBERS),
-    ...findUnknownMembers('its extension', extension, ['rows', 'manifest']),
+    ...findUnknownMembers('its extension', extension, ['rows', 'texts', 'status', 'manifest']),
     ...Object.entries(dimension).flatMap(([code, member]) => [
       ...findUnknownMembers(`the dimension ${code}`, member, ['label', 'category', 'extension']),
       ...findUnknownMembers(`the category of ${code}`, member.category, ['index', 'label', 'unit']),
@@ -271,8 +289,13 @@ function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }):
   return { mark: group_by.length === 0 ? 'Total' : `Total: ${group_by.join(', ')}`, data }
 }
 
-/** municipality_uf → dimensions.municipality.uf */
-function memberOf({ label, rank, peers, dimensions = {}, metrics = {} }: JsonRow, name: string): unknown {
+/** municipality_uf → dimensions.municipality.uf, beds__status → status.beds */
+function memberOf(
+  { label, rank, peers, dimensions = {}, metrics = {}, status = {} }: JsonRow,
+  name: string,
+): unknown {
+  const statusOf = name.endsWith(STATUS_SUFFIX) ? name.slice(0, -STATUS_SUFFIX.length) : ''
+  if (statusOf in status) return status[statusOf]
   if (name === 'label') return label
   if (name === 'rank') return rank
   if (name === 'peers') return peers

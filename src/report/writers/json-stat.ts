@@ -5,12 +5,14 @@
  * in query order. The last dimension is `metric`: values, their comparison values and the rank. Categories are ordered by first
  * appearance in the rows. In a row of totals, the aggregated dimensions have the category `_T`; a member without a code is `_U`.
  * Numbers are the exact digits of the cells. A cube has no row order, so `extension.rows` states it when it differs from the order
- * of the cells.
+ * of the cells. The status of a value stands in the cube's `status`, by the number of its cell; other texts of values stand in
+ * `extension.texts`, row by row.
  */
 import type { Row } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { type DimensionCode, dimensionOf, isPlace } from '../../model/dimensions.ts'
 import { isTime } from '../../model/periods.ts'
+import { STATUSES } from '../../model/sheets/statuses.ts'
 import { nameOfGroup } from '../../query/analytics/options/groupings.ts'
 import type { AggregatePlan } from '../../query/analytics/plan.ts'
 import { canonicalJson } from '../../release/digest.ts'
@@ -23,6 +25,10 @@ export const TOTAL_CATEGORY = '_T'
 /** Category of a member without a code. */
 export const UNKNOWN_CATEGORY = '_U'
 const METRIC = 'metric'
+/** Separates a metric from what stands beside it; no other column has it. */
+const SUFFIX = '__'
+/** Ends the name of a status column. */
+export const STATUS_SUFFIX = '__status'
 const LABELS = {
   pt: { metric: 'Métrica', total: 'Total' },
   en: { metric: 'Metric', total: 'Total' },
@@ -64,12 +70,18 @@ export class Cube {
   /** Category numbers of all rows, one per dimension, row by row. */
   readonly #categoryNumbers: number[] = []
   readonly #cells: Cell[] = []
+  /** Indexes of the texts of values in a row's cells. */
+  readonly #texts: readonly number[]
+  readonly #textCells: Cell[] = []
 
   constructor(plan: AggregatePlan, columns: readonly Column[], language: Language) {
     this.#plan = plan
     this.#columns = columns
     this.#language = language
     this.#values = columns.flatMap(({ type }, index) => (type === 'text' ? [] : [index]))
+    this.#texts = columns.flatMap(({ name, type }, index) =>
+      type === 'text' && name.includes(SUFFIX) ? [index] : [],
+    )
     this.#dimensions = plan.query.group_by.map((code) => {
       const [codeIndex = -1, nameIndex = codeIndex, ...attributes] = dimensionColumns(
         code,
@@ -92,6 +104,7 @@ export class Cube {
       for (const dimension of this.#dimensions)
         this.#categoryNumbers.push(this.#categoryNumberOf(dimension, row, groups.includes(dimension.code)))
       for (const at of this.#values) this.#cells.push(row[at] ?? null)
+      for (const at of this.#texts) this.#textCells.push(row[at] ?? null)
     })
   }
 
@@ -143,8 +156,11 @@ export class Cube {
     yield `"${METRIC}":${JSON.stringify(this.#describeMetrics())}},"value":`
     const order = this.#order()
     yield* order.length * width === cells ? this.#dense(order) : this.#sparse(order)
+    yield* this.#status(order)
     const isInCubeOrder = order.every((position, index) => position === index)
-    const members = Object.entries(extension).map(([name, json]) => `,${JSON.stringify(name)}:${json}`)
+    const members = Object.entries({ ...this.#textMembers(), ...extension }).map(
+      ([name, json]) => `,${JSON.stringify(name)}:${json}`,
+    )
     const rows = isInCubeOrder ? 'null' : JSON.stringify(order)
     yield `,"note":${JSON.stringify(notes)},"extension":{"rows":${rows}${members.join('')}}}\n`
   }
@@ -192,6 +208,49 @@ export class Cube {
         separator = ','
       }
     yield `${separator === '{' ? '{' : ''}}`
+  }
+
+  /** Writes the status of each value that has one, by the number of its cell. */
+  *#status(order: readonly number[]): Generator<string> {
+    const width = this.#values.length
+    const found = this.#texts.flatMap((at, index) => {
+      const { name = '' } = this.#columns[at] ?? {}
+      if (!name.endsWith(STATUS_SUFFIX)) return []
+      const metric = name.slice(0, -STATUS_SUFFIX.length)
+      return [{ index, value: this.#values.findIndex((value) => this.#columns[value]?.name === metric) }]
+    })
+    if (found.length === 0) return
+    let separator = ',"status":{'
+    for (const [row, position] of order.entries())
+      for (const { index, value } of found) {
+        const status = this.#textCells[row * this.#texts.length + index] ?? null
+        if (status === null) continue
+        yield `${separator}"${position * width + value}":${JSON.stringify(status)}`
+        separator = ','
+      }
+    yield order.length === 0 ? ',"status":{}' : '}'
+  }
+
+  /** @returns members of the extension: labels of the statuses, and the other texts of values by row */
+  #textMembers(): Record<string, string> {
+    const names = this.#texts.map((at) => this.#columns[at]?.name ?? '')
+    const others = names.flatMap((name, index) => (name.endsWith(STATUS_SUFFIX) ? [] : [{ name, index }]))
+    const rows = Array.from({ length: this.#textCells.length / Math.max(names.length, 1) }, (_, row) => row)
+    const textsOf = (index: number): Cell[] =>
+      rows.map((row) => this.#textCells[row * names.length + index] ?? null)
+    const labels = Object.entries(STATUSES).map(([code, text]) => [code, text[this.#language]])
+    return {
+      ...(others.length === names.length
+        ? {}
+        : { status: JSON.stringify({ label: Object.fromEntries(labels) }) }),
+      ...(others.length === 0
+        ? {}
+        : {
+            texts: JSON.stringify(
+              Object.fromEntries(others.map(({ name, index }) => [name, textsOf(index)])),
+            ),
+          }),
+    }
   }
 
   #describe({ code, name: dimensionName, categories, indexes: at }: CubeDimension): unknown {

@@ -6,6 +6,7 @@ import { factDatasetsOf, type MetricCode, metricOf } from '../../../model/metric
 import type { KnownGroups, KnownGroupsByCode } from '../coverage.ts'
 import type { QueryRatio } from '../options/defined-metrics.ts'
 import { recordUnitOf } from '../options/prices.ts'
+import type { StatusGroups } from './status-groups.ts'
 
 /** Indexes of a dataset in the plan and of a measure in that dataset. */
 export interface MeasurePosition {
@@ -45,6 +46,8 @@ export interface MetricPlan {
   readonly knownGroups: KnownGroups
   /** Further limits on groups with a code of a dimension that some files lack. */
   readonly knownGroupsByCode: readonly KnownGroupsByCode[]
+  /** Null without statuses, and for ratios of the query, which have those of their sides. */
+  readonly status: StatusGroups | null
 }
 export const isKnownEverywhere = ({ knownGroups, knownGroupsByCode, sides }: MetricPlan): boolean =>
   sides === null ? knownGroups === 'all' && knownGroupsByCode.length === 0 : sides.every(isKnownEverywhere)
@@ -92,5 +95,6 @@ export function planRatio(ratio: QueryRatio, metrics: readonly MetricPlan[]): Me
     decimals: ratio.decimals,
     knownGroups: 'all',
     knownGroupsByCode: [],
+    status: null,
   }
 }

@@ -183,6 +183,7 @@ export function planComparator(
       limits: null,
       percentile: false,
       compare_to: null,
+      status: false,
       include_ignored: true,
       limit: 1,
       offset: 0,

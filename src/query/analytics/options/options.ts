@@ -44,6 +44,8 @@ export interface QueryOptions {
   readonly percentile: boolean
   /** Compares each row with the larger place that contains its place. */
   readonly compare_to: ComparatorOption | null
+  /** Adds to each value whether it is final, and why it is null or uncertain. */
+  readonly status: boolean
   readonly include_ignored: boolean
   readonly population_basis: PopulationBasis
   /** A period of which a month was not collected is null, or has the value of its collected months. */
@@ -138,6 +140,12 @@ export const optionFields = {
       'Adds <metric>__percentile: the percent of the other rows of the answer whose value is below the row; equal values share it.',
     ),
   compare_to: compareToField,
+  status: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected.',
+    ),
   include_ignored: z
     .boolean()
     .default(true)
@@ -181,6 +189,7 @@ export interface OptionData {
   readonly limits?: LimitLevel | null | undefined
   readonly percentile?: boolean | undefined
   readonly compare_to?: z.infer<typeof compareToField>
+  readonly status?: boolean | undefined
   readonly include_ignored?: boolean | undefined
   readonly population_basis?: PopulationBasis | undefined
   readonly incomplete?: 'allow' | null | undefined
@@ -216,6 +225,7 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     limits,
     percentile: data.percentile ?? false,
     compare_to,
+    status: data.status ?? false,
     // Options without effect are reset, so that equal queries stay equal.
     include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
     population_basis: catalogMetrics(fields).some(isPerCapita)
@@ -364,6 +374,7 @@ export const normaliseOptions = (options: QueryOptions) => ({
   ...(options.limits === null ? {} : { limits: options.limits }),
   ...(options.percentile ? { percentile: true } : {}),
   ...(options.compare_to === null ? {} : { compare_to: { ...options.compare_to } }),
+  ...(options.status ? { status: true } : {}),
   ...(options.include_ignored ? {} : { include_ignored: false }),
   ...(options.population_basis === 'census' ? {} : { population_basis: options.population_basis }),
   ...(options.incomplete === null ? {} : { incomplete: options.incomplete }),

@@ -36,6 +36,7 @@ import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { knownGroupSql } from './known.ts'
 import { pairRelation, periodRelation } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
+import { statusColumns } from './status.ts'
 
 const carriesFlows = ({ dataset }: DatasetPlan): boolean =>
   isAddedUp(dataset) && dimensionOf('municipality').datasets.includes(dataset)
@@ -261,13 +262,14 @@ function oneRowSql(plan: AggregatePlan): Sql {
  * @param more further columns of the spine to keep
  */
 export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sql {
-  const columns = plan.metrics.flatMap((metric, index) => [
+  const values = plan.metrics.flatMap((metric, index) => [
     sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
     sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
     ...Object.entries(metric.spread ?? {}).map(
       ([name, position]) => sql`${measureValue(plan, position)} AS ${ident(`standard_${name}_${index}`)}`,
     ),
   ])
+  const columns = [...values, ...statusColumns(plan)]
   if (isOneRow(plan))
     return sql`  SELECT ${join(columns, ',\n    ')}
   FROM ${oneRowSql(plan)}`

@@ -46,7 +46,8 @@ function isWithoutCodeSql(dimension: DimensionCode): Sql {
     : sql`coalesce(${column} = ${codeText(unknown)}, true)`
 }
 
-function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null {
+/** @returns a condition on the group, whose row is `spine`; null when it holds for every group */
+export function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null {
   if (knownGroups === 'all') return null
   if (knownGroups === 'none') return TEXT('false')
   if ('periods' in knownGroups)

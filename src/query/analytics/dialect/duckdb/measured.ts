@@ -13,6 +13,7 @@ import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
 import { limitSql, type Side } from './limits.ts'
 import { longRankSql, quotientSql, rankSql } from './quotients.ts'
+import { statusSql } from './status.ts'
 
 export interface ShownValue {
   /** Name in an answer: `beds`, `beds__change`. */
@@ -187,6 +188,7 @@ function derivedFraction(shown: ShownValue, index: number): Fraction | null {
     case 'percentile':
     case 'comparator':
     case 'significance':
+    case 'status':
       return null
     case 'ratio':
       return {
@@ -249,6 +251,7 @@ export function valueSql(shown: ShownValue, index: number): Sql {
   )
   if (shown.kind === 'significance')
     return isComparable(shown) ? significanceSql(index) : TEXT("'not_compared'")
+  if (shown.kind === 'status') return statusSql(shown.metric, index)
   // No limit is negative, so adding a half and dropping the fraction rounds half away from zero.
   if (isLimit(shown))
     return sql`CAST(floor(${limitColumn(shown, index)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`

@@ -10,6 +10,7 @@ import { finestTime } from '../../../../model/periods.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import type { MeasurePosition } from '../../datasets/metric-plan.ts'
 import { hasPeers } from '../../options/comparators.ts'
+import { isTextKind } from '../../options/value-kinds.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { totalLabel } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
@@ -164,7 +165,7 @@ function lineSql(plan: AggregatePlan, rows: AggregatePlan): Sql {
       const shown = shownValues(plan).find((candidate) => candidate.code === code)
       if (shown === undefined) return TEXT("''")
       const value = ident(shown.column)
-      return shown.kind === 'significance' ? value : valueText(value, decimals)
+      return isTextKind(shown.kind) ? value : valueText(value, decimals)
     }),
     ...(rows.query.rank ? [plan.query.rank ? TEXT("coalesce(CAST(rank AS VARCHAR), '')") : TEXT("''")] : []),
     ...(hasPeers(rows.query)
