@@ -202,9 +202,10 @@ export function createFileGuard(options: GuardOptions = {}): FileGuard {
 }
 
 /**
- * Reads files and ensures that they stayed as verified during the read; else reads once more.
+ * Reads files and ensures that they stayed as verified during the read; else reads once more. A file that was replaced and is intact again
+ * may have made the read fail, so that is repeated, too.
  * @param read may run twice
- * @throws AppError 'release_damaged', and errors of `read` when the files are intact
+ * @throws AppError 'release_damaged', and errors of `read` when no file changed
  */
 export async function readUnchanged<Value>(
   guard: FileGuard | null,
@@ -216,17 +217,17 @@ export async function readUnchanged<Value>(
   for (let attempt = 1; ; attempt += 1) {
     await guard.check(paths)
     const before = guard.changes(paths)
-    let value: Value
-    try {
-      value = await read()
-    } catch (error) {
-      // A damaged file makes the engine fail with an unrelated error, so check the files first.
-      await guard.check(paths)
-      throw error
-    }
+    const outcome = await read().then(
+      (value) => ({ value }),
+      (error: unknown) => ({ error }),
+    )
+    // A damaged file makes the engine fail with an unrelated error, so check the files before that.
     const changed = guard.check(paths)
-    if (changed === null && guard.changes(paths) === before) return value
     await changed
+    if (changed === null && guard.changes(paths) === before) {
+      if ('error' in outcome) throw outcome.error
+      return outcome.value
+    }
     if (attempt >= readsMax)
       throw new AppError('release_damaged', {
         detail: both(

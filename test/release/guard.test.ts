@@ -57,6 +57,25 @@ t.test('a change of a file that is read repeats the read once, then refuses', as
   t.equal(reads, 2)
 })
 
+t.test(
+  'a read that fails is repeated where a file changed meanwhile, and its error is thrown where none did',
+  async (t) => {
+    let reads = 0
+    const failFirst = (path: string | null) => async (): Promise<string> => {
+      reads += 1
+      if (reads > 1) return 'read'
+      if (path !== null) await touch(path)
+      throw new TypeError('no such file')
+    }
+    t.equal(await readUnchanged(guard, [mine], failFirst(mine)), 'read')
+    for (const path of [null, other]) {
+      reads = 0
+      await t.rejects(readUnchanged(guard, [mine], failFirst(path)), { message: 'no such file' })
+      t.equal(reads, 1)
+    }
+  },
+)
+
 t.test('a release that is watched again during a read counts as changed', async (t) => {
   let reads = 0
   const read = async (): Promise<number> => {

@@ -261,9 +261,11 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
           try {
             if (signal?.aborted === true) throw clientLeft()
             if (gathered !== undefined) await loadGathered(connection, gathered)
-            const result = await readUnchanged(guard, [...reads], () =>
-              connection.run(text, bindAll(values, bindValue), bindAll(values, bindType)),
-            )
+            const result = await readUnchanged(guard, [...reads], () => {
+              // A read that was interrupted is not repeated.
+              if (isTimedOut || signal?.aborted === true) throw clientLeft()
+              return connection.run(text, bindAll(values, bindValue), bindAll(values, bindType))
+            })
             return { result, turn }
           } catch (error) {
             const failure = isTimedOut
