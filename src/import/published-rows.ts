@@ -1,19 +1,23 @@
 /**
- * Finds the rows of a published admissions, production or births file that match the conditions of a lineage response. It returns
- * row numbers and only the cells that the importer reads. Dates of discharge and birth are excluded, because the importer uses only
- * their month.
+ * Finds the rows of a published admissions, production, deaths or births file that match the conditions of a lineage response. It returns
+ * row numbers and only the cells that the importer reads. Dates of discharge, death and birth are excluded, because the importer uses
+ * only their month; conditions may test a date of death.
  */
 import { READ_COLUMNS } from '../model/sia/layout.ts'
 import { OPTIONAL_COLUMNS, REQUIRED_COLUMNS } from '../model/sih/layout.ts'
-import { READ_COLUMNS as BIRTH_COLUMNS, COLUMN_NAMES } from '../model/sinasc/layout.ts'
+import { READ_COLUMNS as DEATH_COLUMNS, COLUMN_NAMES as OF_DEATHS } from '../model/sim/layout.ts'
+import { READ_COLUMNS as BIRTH_COLUMNS, COLUMN_NAMES as OF_BIRTHS } from '../model/sinasc/layout.ts'
 import { type DbfHeader, readDbfRecords } from './readers/dbf-records.ts'
 
+const DATES: readonly string[] = [...OF_DEATHS.date, ...OF_BIRTHS.date]
 const VISIBLE_COLUMNS: readonly string[] = [
   ...REQUIRED_COLUMNS.filter((column) => column !== 'DT_SAIDA'),
   ...OPTIONAL_COLUMNS,
   ...READ_COLUMNS,
-  ...BIRTH_COLUMNS.filter((column) => !COLUMN_NAMES.date.some((date) => date === column)),
+  ...[...DEATH_COLUMNS, ...BIRTH_COLUMNS].filter((column) => !DATES.includes(column)),
 ]
+/** Columns that conditions may test. */
+const TESTED_COLUMNS: readonly string[] = [...VISIBLE_COLUMNS, ...OF_DEATHS.date]
 
 export interface FoundRow {
   /** Row number as in a spreadsheet: the header is row 1. */
@@ -37,7 +41,7 @@ export async function findPublishedRows(
   page: { readonly limit: number; readonly offset: number },
 ): Promise<FoundRows> {
   for (const name of where.flatMap(({ columns }) => columns.flatMap((column) => column.split('|'))))
-    if (!VISIBLE_COLUMNS.includes(name)) throw new Error(`${name} is no column that the importer reads`)
+    if (!TESTED_COLUMNS.includes(name)) throw new Error(`${name} is no column that the importer reads`)
   const rows: FoundRow[] = []
   let count = 0
   const { sha256 } = await readDbfRecords(path, path, ({ columns }: DbfHeader) => {

@@ -15,9 +15,9 @@ export interface SetAsideRow {
 
 /**
  * Reasons that do not count against --max-rejected, because no data is lost: exact duplicates of another row, rows that the
- * publisher marked as deleted, fetal deaths among deaths, and deaths whose month the publisher does not know.
+ * publisher marked as deleted, and fetal deaths among deaths.
  */
-const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted', 'fetal_death', 'no_month'])
+const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted', 'fetal_death'])
 
 /** Counts rejected rows by file and reason for an area without a table of them, and keeps the first of each for messages. */
 export class RejectedCounts {

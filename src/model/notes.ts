@@ -7,6 +7,8 @@ import { STANDARD_POPULATIONS } from './demography/standard-populations.ts'
 import { declare, type Namer, type ParamsOf } from './note-lists/declare.ts'
 import { isAll, listFiles, listMonths, listPeriods, NAMED_MAX, othersOf } from './note-lists/lists.ts'
 import { PRICES } from './note-lists/prices.ts'
+import { NOTES as DEATHS } from './sim/notes.ts'
+import { NOTES as BIRTHS } from './sinasc/notes.ts'
 
 export type { Kind, Namer } from './note-lists/declare.ts'
 
@@ -327,17 +329,6 @@ const VALUES = {
   }),
 } as const
 
-const DEATHS = {
-  deaths_without_month: declare({
-    when: 'The file of a year has deaths whose month is missing or impossible.',
-    params: { year: 'year', state: 'code', deaths: 'count' },
-    pt: ({ year, state, deaths }, name) =>
-      `${name('deaths')} ${year}: ${deaths} óbitos de ${state} não têm mês e não entram em nenhum número; a versão os lista.`,
-    en: ({ year, state, deaths }, name) =>
-      `${name('deaths')} ${year}: ${deaths} deaths of ${state} have no month and are in no number; the release lists them.`,
-  }),
-} as const
-
 const TRANSFERS = {
   transfers_by_year: declare({
     when: 'A requested month is not the last month of a year of transfers; the periods of the years are listed.',
@@ -380,6 +371,7 @@ export const NOTES = {
   ...VALUES,
   ...PRICES,
   ...DEATHS,
+  ...BIRTHS,
   ...TRANSFERS,
 } as const
 

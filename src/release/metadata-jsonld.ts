@@ -10,7 +10,7 @@ import { DATASETS, type DatasetName } from '../model/datasets.ts'
 import { FIELDS, type FieldName, fieldOf } from '../model/fields.ts'
 import { resourceName } from './data-package.ts'
 import type { Manifest, ManifestFile } from './manifest.ts'
-import { formatPeriod } from './view.ts'
+import { formatPeriod, isMonthZero } from './view.ts'
 
 /** The context of Croissant 1.1, and the vocabularies of DCAT. */
 const CONTEXT: JsonValue = {
@@ -90,7 +90,9 @@ export function describeMetadata(
     ),
   ].sort()
   const documented = Object.entries(datasets).filter(([name]) => Object.hasOwn(DATASETS, name))
-  const periods = Object.values(datasets).flatMap((dataset) => dataset.periods)
+  const periods = Object.values(datasets)
+    .flatMap((dataset) => dataset.periods)
+    .filter((period) => !isMonthZero(period))
   const [first, last] = [Math.min(month, ...periods), Math.max(month, ...periods)]
   const rights = synthetic
     ? 'Invented data, dedicated to the public domain (CC0 1.0).'

@@ -80,6 +80,9 @@ export function coverageOf(view: ReleaseView, dataset: DatasetName, period: numb
   return view.components[datasetOf(dataset).area]?.coverage[dataset]?.[String(period)] ?? null
 }
 
+/** @returns whether a period is the month 00 of a year, which holds rows whose month is unknown */
+export const isMonthZero = (period: number): boolean => period % 100 === 0
+
 /** 202605 → '2026-05' */
 export const formatPeriod = (period: number): string =>
   `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`

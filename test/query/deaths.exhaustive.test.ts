@@ -2,15 +2,18 @@
  * Drawn questions on deaths against plain SQL over an independent decode: the invented cells as text, with the rules written again
  * in SQL. One state has a file of CID-9, both have one of CID-10. What no file covers is null, and what has no deaths is 0.
  */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { findPublishedRows } from '../../src/import/published-rows.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeDbf } from '../fixtures/dbf-builder.ts'
 import { prepareImports } from '../fixtures/file-imports.ts'
 import { countOf } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 type Cells = Readonly<Record<string, string>>
 const chance = createChance(38)
@@ -58,10 +61,22 @@ const CAUSES = [
   '',
 ]
 
+/** Cells that must stand in no release, answer, log or error. */
+const PERSONAL: Cells = {
+  DTNASC: '23091947',
+  HORAOBITO: '2347',
+  NUMSUS: '898001160660761',
+  NUMERODO: '76543219',
+  REGISTRO: '99887766554',
+  ESTABDESCR: 'HOSPITAL PLANTADO',
+}
+
 function drawRow(uf: '14' | '12', year: number): Cells {
-  const month = pick(MONTHS)
+  // A month of 00 or 13 is unknown: the death counts in the year and in no month.
+  const month = pick([...MONTHS, ...MONTHS, '00', '13'])
   const places = uf === '14' ? ['140010', '140002', '140000'] : ['120040', '120001', '120000']
   const shared = {
+    ...PERSONAL,
     TIPOBITO: pick(['2', '2', '2', '2', '2', '2', '2', '2', '2', '1']),
     IDADE: pick(AGES),
     SEXO: pick(['1', '2', '0', '']),
@@ -89,17 +104,25 @@ const FILES: readonly (readonly [name: string, uf: '14' | '12', year: number])[]
   ['DORR2021.dbf', '14', 2021],
   ['DOAC2021.dbf', '12', 2021],
 ]
+/** Residents abroad: every second death of the file is fetal. */
+const ABROAD = Array.from({ length: 40 }, (_, index) => ({
+  ...drawRow('14', 2021),
+  DTOBITO: '15032021',
+  CODMUNRES: '900126',
+  TIPOBITO: index % 2 === 0 ? '1' : '2',
+}))
 const rowsByFile = Object.fromEntries(
   FILES.map(([name, uf, year]) => [name, Array.from({ length: 2_000 }, () => drawRow(uf, year))]),
 )
 const dbf = (rows: readonly Cells[]): Buffer =>
-  makeDbf({ columns: Object.keys(rows[0] ?? {}).map((name) => [name, 12] as const), rows })
+  makeDbf({ columns: Object.keys(rows[0] ?? {}).map((name) => [name, 20] as const), rows })
 
 const small = await makeSmallRelease('admissions')
 const { importRows, refused } = await prepareImports<Cells>(small.snapshots, 'sim', dbf)
-const { releasesDir, result, manifest } = await importRows(rowsByFile)
+const { releasesDir, result, manifest } = await importRows({ ...rowsByFile, 'DOREXT21.dbf': ABROAD })
 await writePointer(releasesDir, result.analytics)
-const client = await openClient(releasesDir)
+const logged: string[] = []
+const client = await openClient(releasesDir, 1, { log: { write: (line) => logged.push(line) } })
 t.teardown(() => client.close())
 
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
@@ -108,7 +131,8 @@ await connection.run(
 )
 for (const [name, uf, year] of FILES) {
   const tuples = (rowsByFile[name] ?? []).map((row) => {
-    const month = row.DTOBITO?.slice(2, 4) ?? row.DATAOBITO?.slice(2, 4) ?? ''
+    const cell = row.DTOBITO?.slice(2, 4) ?? row.DATAOBITO?.slice(2, 4) ?? ''
+    const month = cell === '13' ? '00' : cell
     const residence = (row.CODMUNRES ?? row.MUNIRES ?? '').slice(0, 6)
     const texts = [
       row.TIPOBITO,
@@ -170,7 +194,8 @@ t.test('rows of the release are the rows that are not fetal', async (t) => {
       (sum, [, , year]) => (year === 2021 ? sum : sum + (manifest.counts[`deaths_${year}`] ?? 0)),
       manifest.counts.deaths_2021 ?? 0,
     ),
-    Number(row?.n),
+    Number(row?.n) + ABROAD.length / 2,
+    'DOREXT: fetal rows are no deaths, the others are',
   )
 })
 
@@ -208,7 +233,7 @@ t.test('drawn questions', async (t) => {
       )
     const rows = (
       await connection.runAndReadAll(
-        `SELECT ${[...group_by, `${METRICS[metric]} AS value`].join(', ')} FROM deaths WHERE reference_year = '${year}' AND residence_state IN (${states.map((uf) => `'${uf}'`).join(', ')}) ${group_by.length === 0 ? '' : 'GROUP BY ALL'}`,
+        `SELECT ${[...group_by, `${METRICS[metric]} AS value`].join(', ')} FROM deaths WHERE reference_year = '${year}' ${group_by.includes('reference_period') ? "AND reference_period NOT LIKE '%00'" : ''} AND residence_state IN (${states.map((uf) => `'${uf}'`).join(', ')}) ${group_by.length === 0 ? '' : 'GROUP BY ALL'}`,
       )
     ).getRowObjectsJson()
     const wrong = rows
@@ -264,8 +289,83 @@ t.test('files that repeat deaths of others are refused by name', async (t) => {
     'DOINF21.dbf',
     'DOMAT21.dbf',
     'DOFET21.dbf',
-    'DOREXT21.dbf',
+    'DORIG21.dbf',
   ])
     t.match(await refused(t, { 'DORR2021.dbf': row, [name]: row }), name)
   t.match(await refused(t, { 'DORR2021.dbf': row, 'DORRR21.dbf': row }), /same year and state/)
+})
+
+t.test('deaths without a month count in the year, and a note says how many', async (t) => {
+  const unknown = (rowsByFile['DORR2021.dbf'] ?? []).filter(
+    ({ DTOBITO = '', TIPOBITO }) => TIPOBITO !== '1' && /^15(00|13)/.test(DTOBITO),
+  ).length
+  t.ok(unknown > 50)
+  const query = (group_by: readonly string[]) =>
+    client.query({
+      metrics: ['deaths'],
+      group_by,
+      filters: [
+        { dimension: 'reference_year', operator: 'EQ', value: 2021 },
+        { dimension: 'residence_state', operator: 'EQ', value: 'RR' },
+      ],
+    })
+  const [year, months] = [await query([]), await query(['reference_period'])]
+  const sum = (months.body.data as { metrics: { deaths: number } }[]).reduce(
+    (total, { metrics }) => total + metrics.deaths,
+    0,
+  )
+  t.equal(year.body.data[0].metrics.deaths - sum, unknown)
+  t.match(
+    year.body.meta.notes.filter(({ code }: { code: string }) => code === 'deaths_without_month'),
+    [{ state: 'RR', year: 2021, deaths: unknown }],
+  )
+  const lineage = await client.post('/v1/analytics/lineage', {
+    ...{ metrics: ['deaths'], group_by: [], key: {}, rows: true, limit: 1000 },
+    filters: [
+      { dimension: 'reference_year', operator: 'EQ', value: 2021 },
+      { dimension: 'residence_state', operator: 'EQ', value: 'RR' },
+    ],
+  })
+  t.equal(lineage.status, 200, lineage.text.slice(0, 300))
+  const path = join(temporaryFolder('published'), 'DORR2021.dbf')
+  writeFileSync(path, dbf(rowsByFile['DORR2021.dbf'] ?? []))
+  for (const { published_rows } of [...lineage.body.data.slice(0, 20), ...lineage.body.data.slice(-20)]) {
+    const found = await findPublishedRows(path, published_rows.where, { limit: 5, offset: 0 })
+    if (published_rows.is_exact) t.equal(found.count, published_rows.count, JSON.stringify(published_rows))
+    t.notMatch(JSON.stringify(found.rows), /DTOBITO|DTNASC|NUMSUS/)
+  }
+})
+
+t.test('residents abroad count in the country and in no state', async (t) => {
+  const filters = [{ dimension: 'reference_period', operator: 'EQ', value: '2021-03' }]
+  const { body } = await client.get('/v1/sim/monthly?reference_period=2021-03&limit=100&sort=deaths')
+  t.ok(body.data.length > 0)
+  const rows = (await client.query({ metrics: ['deaths'], group_by: ['residence_municipality'], filters }))
+    .body
+  t.ok(rows.data.length > 0)
+  t.equal(manifest.counts.deaths_of_residents_abroad_2021, ABROAD.length / 2)
+  t.same(manifest.coverage.deaths?.['202103']?.states, ['AC', 'RR'])
+})
+
+t.test('personal cells stand in no release, answer, log or error', async (t) => {
+  const files = readdirSync(releasesDir, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+  const answers = [
+    (await client.get('/v1/sim/monthly?reference_period=all&limit=100')).text,
+    (await client.get(`/v1/releases/${result.sim}`)).text,
+    (await client.get('/v1/sim/monthly?cause_category_code=*')).text,
+    await refused(t, { 'DORR2022.dbf': rowsByFile['DORR2021.dbf'] ?? [] }),
+  ]
+  for (const planted of [...Object.values(PERSONAL), '15032021'])
+    for (const [place, texts] of [
+      ['release', files],
+      ['answer or error', answers],
+      ['log', logged],
+    ] as const)
+      t.notOk(
+        texts.some((text) => text.includes(planted)),
+        `${planted} in no ${place}`,
+      )
+  t.ok(logged.length > 3 && files.length > 20)
 })

@@ -260,13 +260,25 @@ function deathRow(
   }
 }
 
-/** @returns files of a year, one per state */
+/** Residents abroad, by country as published (CODMUNRES 900 + country). */
+const ABROAD = ['900068', '900126', '900032', '900138'] as const
+const ABROAD_DEATHS = 30
+
+/** @returns files of a year: one per state, and one of residents abroad, every tenth row of which is a fetal death */
 export function* deathFiles(year: number, context: VitalContext): Generator<VitalFile> {
+  const made = [year % 100, 12, 28] as const
   for (const uf of context.states) {
     const { count, rows } = vitalRows(uf, year, DEATH_RATE, 300, context, deathRow)
-    yield {
-      name: `DO${uf}${year}.dbf`,
-      chunks: admissionChunks(DEATH_COLUMNS, rows, count, [year % 100, 12, 28]),
-    }
+    yield { name: `DO${uf}${year}.dbf`, chunks: admissionChunks(DEATH_COLUMNS, rows, count, made) }
   }
+  const [town] = context.all.filter(({ uf }) => uf === context.states[0])
+  if (town === undefined) return
+  const place = { capital: town, chance: context.chance }
+  const rows = Array.from({ length: ABROAD_DEATHS }, (_, number) => ({
+    ...deathRow(year * 100 + number, number, year, town, place),
+    CODMUNRES: ABROAD[number % ABROAD.length] ?? '',
+    ...(number % 10 === 9 ? { TIPOBITO: '1', IDADE: '', CAUSABAS: 'P964' } : {}),
+  }))
+  const name = `DOREXT${String(year).slice(2)}.dbf`
+  yield { name, chunks: admissionChunks(DEATH_COLUMNS, rows, rows.length, made) }
 }

@@ -12,7 +12,7 @@ import type { ListFormat } from './formats.ts'
 export type Params = Readonly<Record<string, string>>
 
 const PIN = z.string().min(1).max(200)
-const PERIOD = takes(z.string().regex(/^(\d{4}-?(0[1-9]|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
+const PERIOD = takes(z.string().regex(/^(\d{4}-?(0\d|1[0-2])|all)$/), 'AAAA-MM ou all', 'YYYY-MM or all')
 const ONE_PERIOD = takes(z.string().regex(/^\d{4}-?(0[1-9]|1[0-2])$/), 'AAAA-MM', 'YYYY-MM')
 
 export function querySchemas(

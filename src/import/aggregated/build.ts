@@ -66,6 +66,8 @@ export interface AggregatedArea<Kind extends FileKind> {
   completeRows?(session: Session): Promise<void>
   /** @returns the months (YYYYMM) that a batch covers. Without it, the period of a file is its month. */
   periodsOf?(period: number, files: readonly FileTotals<Kind>[]): readonly number[]
+  /** @returns further periods that rows of a batch have, which are no months, so that coverage does not list them */
+  periodsWithoutCoverage?(period: number, files: readonly FileTotals<Kind>[]): readonly number[]
   /** Compares the rows of a batch with its files, and counts unusual rows. */
   checkBatch(
     session: Session,
@@ -176,6 +178,8 @@ export async function buildAggregatedArea<Kind extends FileKind>(
             ),
           }
       }
+      for (const other of definition.periodsWithoutCoverage?.(period, totals) ?? [])
+        outputs.push(...(await writeRows(session, staging, area, stagedTables, other)))
       const batchResult = await definition.checkBatch(session, period, totals)
       checks.push(...batchResult.checks)
       Object.assign(counts, batchResult.counts)

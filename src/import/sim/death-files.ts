@@ -16,11 +16,12 @@ import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/d
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import type { Sums } from '../sih/admission-files.ts'
 
-/** `state`: a state. `country`: all states again. The others are parts of the state files or deaths apart from them. */
+/** `state`: a state. `country`: all states again. `DOREXT`: residents abroad. The others are parts of the state files or apart from them. */
 export type DeathKind = 'state' | 'country' | 'DOEXT' | 'DOINF' | 'DOMAT' | 'DOFET' | 'DOREXT' | 'DORIG'
 
 export interface DeathFileName {
   readonly kind: DeathKind
+  /** State of residence; EX are residents abroad, BR the others that are of no state. */
   readonly uf: string
   /** December of the year of the deaths, YYYY12. */
   readonly period: number
@@ -41,8 +42,9 @@ export function recogniseDeathFile(fileName: string): DeathFileName | null {
   const match = FILE_NAME.exec(fileName)
   if (match === null) return null
   const [, part, partYear, state4, year4, state2, year2] = match
-  const uf = (state4 ?? state2 ?? 'BR').toUpperCase()
-  if (uf !== 'BR' && !STATES.some((state) => state.uf === uf)) return null
+  const isAbroad = part?.toUpperCase() === 'DOREXT'
+  const uf = (state4 ?? state2 ?? (isAbroad ? 'EX' : 'BR')).toUpperCase()
+  if (part === undefined && uf !== 'BR' && !STATES.some((state) => state.uf === uf)) return null
   return {
     kind: part === undefined ? (uf === 'BR' ? 'country' : 'state') : (part.toUpperCase() as DeathKind),
     uf,
@@ -53,7 +55,7 @@ export function recogniseDeathFile(fileName: string): DeathFileName | null {
 /** Measures, in the order in which sums are stored. */
 export const MEASURES = ['deaths', 'maternal_deaths', 'premature_ncd_deaths'] as const
 
-/** Month, municipality, sex, age group, part of the first year, race, category, chapter and group of the cause, place; '' if unknown. */
+/** Month (YYYY00 if unknown), municipality, sex, age group, part of the first year, race, category, chapter and group of the cause, place; '' if unknown. */
 export type DeathCodes = readonly [
   string,
   string,
@@ -77,7 +79,7 @@ export interface ReadDeaths {
   readonly totals: readonly number[]
   /** Last month (1 to 12) that has deaths; 0 without any. */
   readonly lastMonth: number
-  /** Deaths whose month is missing or impossible. They are set aside. */
+  /** Deaths whose month is missing or impossible. They count in the month 00 of the year of the file. */
   readonly withoutMonth: number
   readonly setAside: readonly { readonly row: number; readonly reason: string }[]
 }
@@ -115,6 +117,7 @@ class DeathAggregator {
   readonly #totals: number[] = MEASURES.map(() => 0)
   readonly #setAside: { row: number; reason: string }[] = []
   #lastMonth = 0
+  #withoutMonth = 0
   #otherYears = 0
 
   constructor(name: string, year: number) {
@@ -151,7 +154,9 @@ class DeathAggregator {
         group.values[index] = (group.values[index] ?? 0) + value
         this.#totals[index] = (this.#totals[index] ?? 0) + value
       }
-      this.#lastMonth = Math.max(this.#lastMonth, Number(group.codes[0].slice(4)))
+      const month = Number(group.codes[0].slice(4))
+      this.#lastMonth = Math.max(this.#lastMonth, month)
+      if (month === 0) this.#withoutMonth += 1
     }
   }
 
@@ -164,15 +169,15 @@ class DeathAggregator {
       isPrematureNcd: false,
     })
     if (kind === FETAL) return refused('fetal_death')
-    if (date === null || date === undefined || date === '') return refused('no_month')
-    if (date.slice(0, 4) !== String(this.#year)) return refused('other_year')
+    const month = date === null || date === undefined || date === '' ? `${this.#year}00` : date
+    if (month.slice(0, 4) !== String(this.#year)) return refused('other_year')
     const years = yearsOf(ageCell ?? '')
     const code = (cause ?? '').replace(/X$/, '')
     const isCid10 = this.#year >= CID10_FROM && /^[A-Z]\d{2}/.test(code)
     const isCid9 = this.#year < CID10_FROM && /^\d{3}/.test(code)
     const category = isCid10 || isCid9 ? code.slice(0, 3) : ''
     const codes: DeathCodes = [
-      date,
+      month,
       /^\d{6,7}$/.test(residence ?? '') ? (residence ?? '').slice(0, 6) : '',
       sex === '1' ? 'M' : sex === '2' ? 'F' : '',
       years === null ? '' : (AGE_GROUPS[Math.floor(Math.min(years, OPEN_AGE) / AGE_GROUP_YEARS)] ?? ''),
@@ -197,7 +202,7 @@ class DeathAggregator {
   }
 
   result(): Pick<ReadDeaths, 'groups' | 'totals' | 'lastMonth' | 'withoutMonth' | 'setAside'> {
-    if (this.#groups.size === 0 && this.#otherYears > 0)
+    if (this.#lastMonth === 0 && this.#otherYears > 0)
       throw new ImportError(
         this.#name,
         'has no death of the year of its name',
@@ -207,7 +212,7 @@ class DeathAggregator {
       groups: [...this.#groups.values()],
       totals: this.#totals,
       lastMonth: this.#lastMonth,
-      withoutMonth: this.#setAside.filter(({ reason }) => reason === 'no_month').length,
+      withoutMonth: this.#withoutMonth,
       setAside: this.#setAside,
     }
   }

@@ -1,10 +1,11 @@
 /**
  * Builds a sim release from files of deaths of any states and years (aggregated/build.ts). This file accepts one file per state of
- * residence and year, and refuses files that repeat deaths of others, because they would count twice.
+ * residence and year, and one of residents abroad, and refuses files that repeat deaths of others, because they would count twice.
  */
 import { READ_COLUMNS } from '../../model/sim/layout.ts'
 import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
 import { isCodeTable } from '../aggregated/code-tables.ts'
+import { monthZero } from '../aggregated/without-month.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
@@ -21,22 +22,22 @@ const DEATHS: AggregatedArea<'deaths'> = {
   lists: ['cause_categories'],
   rejectedTable: 'set_aside_deaths',
   periodsOf: monthsOfYear,
+  periodsWithoutCoverage: monthZero,
   checkBatch: checkYear,
 }
 
-const REFUSALS: Readonly<Record<Exclude<DeathKind, 'state'>, string>> = {
+const REFUSALS: Readonly<Record<Exclude<DeathKind, 'state' | 'DOREXT'>, string>> = {
   country: 'repeats the deaths of the 27 state files',
   DOEXT: 'holds deaths of external causes, which the state files hold already',
   DOINF: 'holds deaths under one year, which the state files hold already',
   DOMAT: 'holds maternal deaths, which the state files hold already',
   DOFET: 'holds fetal deaths, which are no deaths of residents',
-  DOREXT: 'holds deaths of residents of other countries, fetal ones among them',
   DORIG: 'holds deaths without a known residence',
 }
 
 /** @throws ImportError for a file whose deaths other files repeat or that belong to no state; @param shown path for messages */
 export function refuseOtherKinds({ kind, period }: DeathFileName, shown: string): void {
-  if (kind === 'state') return
+  if (kind === 'state' || kind === 'DOREXT') return
   const year = Math.floor(period / 100)
   throw new ImportError(
     shown,

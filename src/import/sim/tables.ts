@@ -1,6 +1,7 @@
 /** The table of deaths, as aggregated/tables.ts stages it, the months that a year covers, and the checks of a year. */
 import type { FileTotals } from '../aggregated/build.ts'
 import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
+import { countsWithoutMonth } from '../aggregated/without-month.ts'
 import type { Session } from '../session.ts'
 import type { NamedCheck } from '../write-parquet.ts'
 import { MEASURES } from './death-files.ts'
@@ -62,7 +63,7 @@ export async function checkYear(
       },
       {
         name: `deaths_have_municipalities_${year}`,
-        violations: await countDeaths('residence_municipality_code IS NULL'),
+        violations: await countDeaths("residence_municipality_code IS NULL AND processing_uf <> 'EX'"),
       },
     ],
     counts: {
@@ -70,13 +71,10 @@ export async function checkYear(
       [`deaths_of_unknown_municipalities_${year}`]: await countDeaths(
         'residence_municipality_code % 100000 < 10 AND residence_municipality_code // 100000 <> 53',
       ),
+      [`deaths_of_residents_abroad_${year}`]: await countDeaths('residence_municipality_code IS NULL'),
       [`deaths_of_unknown_age_${year}`]: await countDeaths('age_group IS NULL'),
       [`deaths_without_cause_${year}`]: await countDeaths('cause_category_code IS NULL'),
-      ...Object.fromEntries(
-        files
-          .filter(({ withoutMonth }) => withoutMonth > 0)
-          .map(({ uf, withoutMonth }) => [`deaths_without_month_${uf}_${year}`, withoutMonth]),
-      ),
+      ...countsWithoutMonth('deaths', year, files),
       [`deaths_of_residents_elsewhere_${year}`]: await countDeaths('residence_uf <> processing_uf'),
     },
   }

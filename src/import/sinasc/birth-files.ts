@@ -45,7 +45,7 @@ export function recogniseBirthFile(fileName: string): BirthFileName | null {
 /** Measures, in the order in which sums are stored. */
 export const MEASURES = ['births'] as const
 
-/** Month, municipality, age of the mother, weight, gestation, visits, delivery, race, sex; '' if unknown. */
+/** Month (YYYY00 if unknown), municipality, age of the mother, weight, gestation, visits, delivery, race, sex; '' if unknown. */
 export type BirthCodes = readonly [string, string, string, string, string, string, string, string, string]
 
 export interface ReadBirths {
@@ -58,7 +58,7 @@ export interface ReadBirths {
   readonly totals: readonly number[]
   /** Last month (1 to 12) that has births; 0 without any. */
   readonly lastMonth: number
-  /** Rows whose month is missing or impossible. They are set aside. */
+  /** Births whose month is missing or impossible. They count in the month 00 of the year of the file. */
   readonly withoutMonth: number
   readonly setAside: readonly { readonly row: number; readonly reason: string }[]
 }
@@ -80,7 +80,7 @@ interface Group extends Sums<BirthCodes> {
   readonly values: number[]
 }
 /** Reason to set a row aside, in place of its group. */
-type Refusal = 'no_month' | 'other_year'
+type Refusal = 'other_year'
 
 class BirthAggregator {
   readonly #name: string
@@ -92,6 +92,7 @@ class BirthAggregator {
   readonly #setAside: { row: number; reason: string }[] = []
   #births = 0
   #lastMonth = 0
+  #withoutMonth = 0
   #rowsInState = 0
   #otherYears = 0
 
@@ -121,22 +122,23 @@ class BirthAggregator {
         this.#groupsByCells.set(key, group)
       }
       if (typeof group === 'string') {
-        if (group === 'other_year') this.#otherYears += 1
+        this.#otherYears += 1
         this.#setAside.push({ row: record + 2, reason: group })
         return
       }
       group.values[0] = (group.values[0] ?? 0) + 1
       this.#births += 1
-      const [month, municipality] = group.codes
-      this.#lastMonth = Math.max(this.#lastMonth, Number(month.slice(4)))
+      const [date, municipality] = group.codes
+      const month = Number(date.slice(4))
+      this.#lastMonth = Math.max(this.#lastMonth, month)
+      if (month === 0) this.#withoutMonth += 1
       if (this.#stateCode === null || municipality.startsWith(this.#stateCode)) this.#rowsInState += 1
     }
   }
 
   #findGroup(cells: Readonly<Partial<Record<string, string | null>>>): Group | Refusal {
     const text = (cell: BirthCell): string => cells[cell] ?? ''
-    const date = text('date')
-    if (date === '') return 'no_month'
+    const date = text('date') || `${this.#year}00`
     if (date.slice(0, 4) !== String(this.#year)) return 'other_year'
     const residence = text('residence')
     const codes: BirthCodes = [
@@ -157,7 +159,7 @@ class BirthAggregator {
   }
 
   result(): Pick<ReadBirths, 'groups' | 'totals' | 'lastMonth' | 'withoutMonth' | 'setAside'> {
-    const isOfOtherYear = this.#births === 0 && this.#otherYears > 0
+    const isOfOtherYear = this.#lastMonth === 0 && this.#otherYears > 0
     if (isOfOtherYear || (this.#births > 0 && this.#rowsInState === 0))
       throw new ImportError(
         this.#name,
@@ -168,7 +170,7 @@ class BirthAggregator {
       groups: this.#groups.values(),
       totals: [this.#births],
       lastMonth: this.#lastMonth,
-      withoutMonth: this.#setAside.filter(({ reason }) => reason === 'no_month').length,
+      withoutMonth: this.#withoutMonth,
       setAside: this.#setAside,
     }
   }

@@ -6,6 +6,7 @@
 import { READ_COLUMNS } from '../../model/sinasc/layout.ts'
 import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
 import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
+import { countsWithoutMonth, monthZero } from '../aggregated/without-month.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
@@ -46,6 +47,7 @@ const BIRTHS: AggregatedArea<'births'> = {
   // A running year ends with the last month that has births.
   periodsOf: (period, files) =>
     monthsOf(Math.floor(period / 100), Math.max(1, ...files.map(({ lastMonth }) => lastMonth))),
+  periodsWithoutCoverage: monthZero,
   async checkBatch(session, period, files) {
     const year = Math.floor(period / 100)
     const sumFiles = (figureOf: (file: (typeof files)[number]) => number): number =>
@@ -65,15 +67,13 @@ const BIRTHS: AggregatedArea<'births'> = {
       checks: [
         {
           name: `birth_records_equal_snapshot_${year}`,
-          violations: Math.abs(
-            sumFiles(({ rows, setAside, withoutMonth }) => rows - setAside - withoutMonth) - births,
-          ),
+          violations: Math.abs(sumFiles(({ rows, setAside }) => rows - setAside) - births),
         },
         { name: `births_sums_equal_snapshot_${year}`, violations: differences },
       ],
       counts: {
         [`births_${year}`]: births,
-        [`births_without_month_${year}`]: sumFiles(({ withoutMonth }) => withoutMonth),
+        ...countsWithoutMonth('births', year, files),
         [`births_without_residence_${year}`]: await countRows('residence_uf IS NULL'),
       },
     }

@@ -1,9 +1,11 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
-import { RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
-import { isOfResidents, measuresOf } from '../../model/metrics.ts'
+import { dimensionOf, RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
+import { isOfResidents, type MetricCode, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
+import { WEEKS_COUNTED_FROM } from '../../model/sinasc/notes.ts'
+import type { Condition } from '../../model/types.ts'
 import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../../release/coverage.ts'
 import { isOfYears, publishedMonths } from '../../release/published-months.ts'
 import { collectedPeriods, formatPeriod, type ReleaseView } from '../../release/view.ts'
@@ -148,21 +150,48 @@ export function scopeNotes(
   ]
 }
 
-/** Notes the deaths of the requested years and states that have no month. */
-export function deathNotes(metrics: readonly MetricNeeds[], view: ReleaseView): Note[] {
-  const deathMetrics = metrics.filter(({ needs }) => needs.includes('deaths'))
-  const years = new Set(
-    allPeriods(deathMetrics.map(({ requested }) => requested)).map((period) =>
-      periodOf('reference_year', period),
+/** Areas whose files hold records without a month, and the counts of the manifest that say how many. */
+const WITHOUT_MONTH = [
+  { dataset: 'deaths', area: 'sim', counts: /^deaths_without_month_([A-Z]{2})_(\d{4})$/ },
+  { dataset: 'births', area: 'sinasc', counts: /^births_without_month_([A-Z]{2})_(\d{4})$/ },
+] as const
+
+/** Notes the deaths and births of the requested years and states that have no month, and the break of the length of gestation. */
+export function vitalNotes(metrics: readonly QueryMetricNeeds[], view: ReleaseView): Note[] {
+  const withoutMonth = WITHOUT_MONTH.flatMap(({ dataset, area, counts }) => {
+    const readers = metrics.filter(({ needs }) => needs.includes(dataset))
+    const years = new Set(
+      allPeriods(readers.map(({ requested }) => requested)).map((period) =>
+        periodOf('reference_year', period),
+      ),
+    )
+    const states = new Set(readers.flatMap((metric) => [...metric.states]))
+    return Object.entries(view.components[area]?.counts ?? {}).flatMap(([name, count]): Note[] => {
+      const [, state = '', digits = ''] = counts.exec(name) ?? []
+      const year = Number(digits)
+      if (!states.has(state) || !years.has(year)) return []
+      return dataset === 'deaths'
+        ? [{ code: 'deaths_without_month', year, state, deaths: count }]
+        : [{ code: 'births_without_month', year, state, births: count }]
+    })
+  })
+  const compared = metrics.filter(
+    ({ metric, query, requested }) =>
+      requested.some((period) => period < WEEKS_COUNTED_FROM) &&
+      requested.some((period) => period >= WEEKS_COUNTED_FROM) &&
+      (dimensionsUsed(query).includes('gestation') || readsGestation(metric)),
+  )
+  return compared.length === 0
+    ? withoutMonth
+    : [...withoutMonth, { code: 'gestation_break', metrics: compared.map(({ code }) => code) }]
+}
+
+const readsGestation = (metric: MetricCode): boolean =>
+  Object.values(measuresOf(metric)).some((measure) =>
+    (measure?.where ?? []).some(
+      (condition: Condition) => 'field' in condition && condition.field === dimensionOf('gestation').column,
     ),
   )
-  const states = new Set(deathMetrics.flatMap((metric) => [...metric.states]))
-  return Object.entries(view.components.sim?.counts ?? {}).flatMap(([name, deaths]): Note[] => {
-    const [, state = '', digits = ''] = /^deaths_without_month_([A-Z]{2})_(\d{4})$/.exec(name) ?? []
-    const year = Number(digits)
-    return states.has(state) && years.has(year) ? [{ code: 'deaths_without_month', year, state, deaths }] : []
-  })
-}
 
 const TRANSFERS = 'federal_health_transfers'
 const DECEMBER = 12

@@ -29,7 +29,13 @@ import { finestTime, isTime, type TimeDimension } from '../../model/periods.ts'
 import type { PreAggregateName } from '../../model/pre-aggregates.ts'
 import { needsOf, needsOfCodes } from '../../model/required-tables.ts'
 import { hasGaps, monthsOf, monthsOfRelease, tablesOfNeeds } from '../../release/coverage.ts'
-import { formatPeriod, latestPeriod, type ReleaseView, storedPeriods } from '../../release/view.ts'
+import {
+  formatPeriod,
+  isMonthZero,
+  latestPeriod,
+  type ReleaseView,
+  storedPeriods,
+} from '../../release/view.ts'
 import { checkAccess, checkDimensions } from './checks.ts'
 import {
   coveredFilters,
@@ -70,7 +76,6 @@ import {
 import { allPeriods, findNewestMonth, listedPeriods, periodsOfMetric, resolvePeriods } from './periods.ts'
 import {
   cellNotes,
-  deathNotes,
   emptyNotes,
   noteOfAges,
   periodNotes,
@@ -78,6 +83,7 @@ import {
   residenceNotes,
   scopeNotes,
   transferNotes,
+  vitalNotes,
 } from './plan-notes.ts'
 import { sidesOf } from './population-basis.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
@@ -292,7 +298,9 @@ export function planAggregate(
     (hasGaps(view, tables) || measured.some((metric) => needsStateOfGroup(metric)))
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
-  const periodsUsed = allPeriods(datasets.map(({ periods }) => periods))
+  const periodsUsed = allPeriods(datasets.map(({ periods }) => periods)).filter(
+    (period) => !isMonthZero(period),
+  )
   const listedMonths = listedPeriods(query.filters.filter(({ dimension }) => isTime(dimension))) ?? []
   const needsWithCodes = metricNeeds.map((needs) => ({
     ...needs,
@@ -358,7 +366,7 @@ export function planAggregate(
       ...describeMissing(missing),
       ...emptyNotes(metricNeeds, view),
       ...residenceNotes(query, metricNeeds, view),
-      ...deathNotes(metricNeeds, view),
+      ...vitalNotes(metricNeeds, view),
       ...transferNotes(metricNeeds, view),
       ...(scope.states === scope.territory ? [] : scopeNotes(metricNeeds, view, tables)),
     ],

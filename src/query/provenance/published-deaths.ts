@@ -9,6 +9,8 @@ const condition = (names: readonly string[], pattern: string): CellCondition => 
   pattern,
 })
 
+/** Dates whose month is missing or impossible. */
+const NO_MONTH = '^(?!\\d\\d(0[1-9]|1[0-2])(\\d{4}|\\d\\d)$)'
 /** First and last published age of each part of the first year. */
 const INFANT_AGES: Readonly<Record<InfantAge, string>> = {
   early_neonatal: '^(0(?!00)\\d\\d|1\\d\\d|20[0-6])$',
@@ -42,7 +44,10 @@ export function deathRowsOf(
     is_exact: isExact,
     where: [
       condition(COLUMN_NAMES.kind, '^(?!1$)'),
-      condition(COLUMN_NAMES.date, `^(\\d\\d${month}${year}|${year.slice(2)}${month}\\d\\d)$`),
+      condition(
+        COLUMN_NAMES.date,
+        month === '00' ? NO_MONTH : `^(\\d\\d${month}${year}|${year.slice(2)}${month}\\d\\d)$`,
+      ),
       ...(isExact
         ? [condition(COLUMN_NAMES.residence, municipality.startsWith('53') ? '^53' : `^${municipality}`)]
         : []),

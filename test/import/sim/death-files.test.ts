@@ -46,6 +46,8 @@ t.test('names', async (t) => {
   t.equal(recogniseDeathFile('DOBR2022.dbc')?.kind, 'country')
   for (const kind of ['DOEXT', 'DOINF', 'DOMAT', 'DOFET', 'DOREXT', 'DORIG'])
     t.equal(recogniseDeathFile(`${kind}20.dbc`)?.kind, kind)
+  t.equal(recogniseDeathFile('DOREXT20.dbc')?.uf, 'EX', 'residents abroad are of no state')
+  t.equal(recogniseDeathFile('DOEX2020.dbc'), null)
   t.equal(recogniseDeathFile('DOXX2022.dbc'), null)
 })
 
@@ -65,9 +67,20 @@ t.test('dates in both orders, and impossible months', async (t) => {
   t.equal(monthOfDate('790500'), '197905')
   t.equal(monthOfDate('930000'), '')
   for (const cell of ['', '10132022', '1996', '052022x']) t.equal(monthOfDate(cell), '')
-  const { totals, setAside, withoutMonth } = await read([plain, { ...plain, DTOBITO: '10002022' }])
-  t.same([totals[0], withoutMonth], [1, 1])
-  t.same(setAside, [{ row: 3, reason: 'no_month' }])
+  const { groups, totals, setAside, withoutMonth, lastMonth } = await read([
+    plain,
+    { ...plain, DTOBITO: '10002022' },
+    { ...plain, DTOBITO: '' },
+  ])
+  t.same([totals[0], withoutMonth, lastMonth, setAside], [3, 2, 5, []])
+  t.same(
+    [...groups].map(({ codes, values }) => [codes[0], values[0]]),
+    [
+      ['202205', 1],
+      ['202200', 2],
+    ],
+    'they count in the month 00 of the year of the file',
+  )
 })
 
 t.test('maternal deaths by the official rule', async (t) => {
@@ -193,7 +206,12 @@ t.test('the real files give what was measured on them', { skip: skipWithoutShare
       Object.entries((fact[name] ?? {}) as Record<string, number>)
     t.same(
       sumsBy(0),
-      Object.fromEntries(measured('deaths_by_month').map(([month, n]) => [month.replace('-', ''), n])),
+      Object.fromEntries(
+        measured('deaths_by_month').map(([month, n]) => [
+          month.startsWith('bad') ? `${year}00` : month.replace('-', ''),
+          n,
+        ]),
+      ),
       file,
     )
     for (const [sex, deaths] of measured('sex').filter(([code]) => code in SEX_NAMES))

@@ -6,16 +6,18 @@ import {
   type DimensionCode,
   dimensionOf,
   type FactDataset,
+  isFlow,
   isPlace,
   isPopulation,
 } from '../../../model/dimensions.ts'
 import { isFlowMeasure, type Measure } from '../../../model/metrics.ts'
-import { finestTime, isTime } from '../../../model/periods.ts'
-import type { ReleaseView } from '../../../release/view.ts'
+import { finestTime, isTime, monthsOfPeriod } from '../../../model/periods.ts'
+import { isMonthZero, type ReleaseView, storedPeriods } from '../../../release/view.ts'
 import { fillersOf } from '../coverage.ts'
 import type { MeasurePosition } from '../datasets/metric-plan.ts'
 import type { QueryFilter } from '../filters.ts'
 import type { PeriodCell } from '../period-cells.ts'
+import { allPeriods } from '../periods.ts'
 import type { DatasetPlan } from '../plan.ts'
 import type { AnalyticsQuery } from '../request.ts'
 import { populationYears } from '../resident-relations.ts'
@@ -106,8 +108,11 @@ export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Colle
   return {
     add(measure, periods, metricCells, metricFilters) {
       const { dataset } = measure
-      const planPeriods = isPopulation(dataset) ? [] : periods
-      const cells = isPopulation(dataset) ? null : metricCells
+      const cells = isPopulation(dataset)
+        ? null
+        : (metricCells?.map(withMonthZero(dataset, view, query)) ?? null)
+      const zeros = allPeriods(cells?.map(({ read }) => read.filter(isMonthZero)) ?? [])
+      const planPeriods = isPopulation(dataset) ? [] : allPeriods([periods, zeros])
       const time = JSON.stringify(timeOf(cells, planPeriods))
       const isFlow = isFlowMeasure(measure)
       const filters = filtersFor(dataset, metricFilters)
@@ -128,3 +133,19 @@ export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Colle
     plans: () => plans,
   }
 }
+
+/**
+ * Adds the rows of a year whose month is unknown to a cell that reads all months of the year. A window is of months, so it has none.
+ * @returns a function of the cells of a dataset
+ */
+const withMonthZero =
+  (dataset: FactDataset, view: ReleaseView, { window }: Pick<AnalyticsQuery, 'window'>) =>
+  (cell: PeriodCell): PeriodCell => {
+    if (window !== null || !isFlow(dataset)) return cell
+    const zeros = storedPeriods(view, dataset).filter(
+      (period) =>
+        isMonthZero(period) &&
+        monthsOfPeriod('reference_year', period / 100).every((month) => cell.read.includes(month)),
+    )
+    return zeros.length === 0 ? cell : { ...cell, read: allPeriods([cell.read, zeros]) }
+  }
