@@ -672,9 +672,9 @@ t.test('coordinates: most inside of their municipality, some elsewhere, some non
   const mesh = JSON.parse(
     readFileSync(join(out, 'ibge', 'malha_municipios_demonstracao.json'), 'utf8'),
   ) as Topology<{ BRMU: GeometryCollection<{ codarea: string }> }>
-  const squares = new Map(
+  const boxes = new Map(
     feature(mesh, mesh.objects.BRMU).features.map(({ properties, geometry }) => {
-      const ring = geometry.type === 'Polygon' ? (geometry.coordinates[0] ?? []) : []
+      const ring = geometry.type === 'MultiPolygon' ? geometry.coordinates.flat(2) : []
       const [xs, ys] = [ring.map(([x = 0]) => x), ring.map(([, y = 0]) => y)]
       return [
         properties.codarea.slice(0, 6),
@@ -684,11 +684,11 @@ t.test('coordinates: most inside of their municipality, some elsewhere, some non
   )
   const placeOf = (municipality: string, latitude: string, longitude: string): string => {
     const [x, y] = [Number(longitude.replace(',', '.')), Number(latitude.replace(',', '.'))]
-    const [west = 0, south = 0, east = 0, north = 0] = squares.get(municipality) ?? []
+    const [west = 0, south = 0, east = 0, north = 0] = boxes.get(municipality) ?? []
     if (latitude === '' || Number.isNaN(x)) return 'none'
     return x >= west && x <= east && y >= south && y <= north ? 'inside' : 'elsewhere'
   }
-  const isPlace = (code: string): boolean => squares.has(code)
+  const isPlace = (code: string): boolean => boxes.has(code)
   const known = facilities.filter((cell) => isPlace(cell('CO_MUNICIPIO_GESTOR')))
   const kind = (cell: Row): string =>
     placeOf(cell('CO_MUNICIPIO_GESTOR'), cell('NU_LATITUDE'), cell('NU_LONGITUDE'))

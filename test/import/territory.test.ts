@@ -192,8 +192,8 @@ t.test('what is refused, by file, row and remedy', async (t) => {
     ],
     [
       'a municipality in two regions',
-      { ...named(asPublished), 'rl_municip_regsaud.csv': text([...rows, ['110001', '11003']]) },
-      /rl_municip_regsaud\.csv: puts a municipality into two places, 11001 and 11003 \(row 557\d\)/,
+      { ...named(asPublished), 'rl_municip_regsaud.csv': text([...rows, ['110001', '12001']]) },
+      /rl_municip_regsaud\.csv: puts a municipality into two places, 1100\d and 12001 \(row 557\d\)/,
     ],
     [
       'a code that is none',

@@ -432,7 +432,7 @@ async function writeIbge(
   await writeFile(prices, `${JSON.stringify(priceIndexValues(pricesUntil, chance), null, 1)}\n`)
   paths.push(prices)
   const mesh = join(folder, 'malha_municipios_demonstracao.json')
-  await writeFile(mesh, `${demonstrationMesh(all, SYNTHETIC_MEMBER, DEMONSTRATION_TEXT)}\n`)
+  await writeFile(mesh, `${demonstrationMesh(SYNTHETIC_MEMBER, DEMONSTRATION_TEXT)}\n`)
   paths.push(mesh)
   return [
     await writeNotes(folder, paths),

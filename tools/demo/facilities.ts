@@ -4,7 +4,7 @@
  * facilities, padded codes, CPFs, invalid coordinates, unknown municipalities, administrative regions.
  */
 import type { DemoMunicipality } from './geography.ts'
-import { SIDE, squareCorners } from './mesh.ts'
+import { municipalSeats } from './mesh.ts'
 import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
 
 /** Types and their shares. Half of the registry is isolated consulting rooms. */
@@ -56,6 +56,8 @@ const KINDS: Readonly<Record<string, string>> = {
   '07': 'Hospital Especializado',
 }
 const CNES_MODULUS = 9_999_991 // the largest prime of seven digits: index → code is one to one
+/** Degrees between a seat and the farthest facility around it. */
+const SPREAD = 0.04
 const REGIONS = [530020, 530030, 530040, 530050, 530060, 530070]
 
 export interface FacilityPlan {
@@ -70,7 +72,7 @@ export interface FacilityPlan {
   readonly legalPerson: Uint8Array
   readonly isHospital: Uint8Array
   /** North-western corner of each municipality's square, in thousandths of a degree; null: missing in the mesh. */
-  readonly corners: readonly (readonly [west: number, north: number] | null)[]
+  readonly seats: readonly (readonly [latitude: number, longitude: number] | null)[]
   /** The big hospital that closes in the newest month. */
   readonly closingHospital: number
 }
@@ -115,9 +117,9 @@ export function planFacilities(
     }
   }
   if (closingHospital >= 0) closed[closingHospital] = 0
-  const squares = squareCorners(all)
-  const corners = all.map(({ code }) => squares.get(code) ?? null)
-  return { count, cnes, place, type, closed, legalPerson, isHospital, corners, closingHospital }
+  const seatOf = municipalSeats()
+  const seats = all.map(({ code }) => seatOf.get(code) ?? null)
+  return { count, cnes, place, type, closed, legalPerson, isHospital, seats, closingHospital }
 }
 
 /** @param age months before the newest; @returns whether the facility has a reason of closing then */
@@ -315,20 +317,19 @@ const tradePattern = (index: number, name: string): string =>
         : name
 
 /**
- * Most points lie in the square of their municipality, more of them near its centre. Every thirtieth lies anywhere in the
- * country, like facilities that moved or were mistyped; so do those of the municipality that the mesh lacks. Some cells are
- * empty, contain a word or a comma, lack the sign, or lie in another country.
+ * Most points lie around the seat of their municipality, more of them near it. Every thirtieth lies anywhere in the
+ * country, like facilities that moved or were mistyped. Some cells are empty, contain a word or a comma, lack the sign, or lie in another country.
  */
 function coordinates(plan: FacilityPlan, index: number, chance: Chance): [string, string] {
   if (index % 10 === 7) return ['', '']
   if (index % 1999 === 3) return ['undefined', 'undefined']
-  const corner = index % 30 === 11 ? null : plan.corners[plan.place[index] ?? 0]
+  const seat = index % 30 === 11 ? null : plan.seats[plan.place[index] ?? 0]
   const [latitude, longitude] = (
-    corner === null || corner === undefined
+    seat === null || seat === undefined
       ? [-30 + chance(index, 40) * 32, -70 + chance(index, 41) * 34]
       : [
-          (corner[1] - (SIDE * (chance(index, 40) + chance(index, 42))) / 2) / 1000,
-          (corner[0] + (SIDE * (chance(index, 41) + chance(index, 43))) / 2) / 1000,
+          seat[0] + SPREAD * (chance(index, 40) + chance(index, 42) - 1),
+          seat[1] + SPREAD * (chance(index, 41) + chance(index, 43) - 1),
         ]
   ).map((degrees) => degrees.toFixed(6)) as [string, string]
   if (index % 701 === 2) return [latitude.replace('.', ','), longitude.replace('.', ',')]

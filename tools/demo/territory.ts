@@ -6,6 +6,7 @@
  */
 import { STATES } from '../../src/model/territory/states.ts'
 import type { DemoMunicipality } from './geography.ts'
+import { municipalSeats } from './mesh.ts'
 import type { Chance } from './random.ts'
 
 /** Name of the archive. The text after base_territorial_ becomes the edition. */
@@ -19,20 +20,24 @@ const REGIONS_OF_MACROREGION = 4
 type Table = readonly [name: string, rows: readonly (readonly string[])[]]
 
 export function territoryTables(all: readonly DemoMunicipality[], chance: Chance): Table[] {
+  const seats = municipalSeats()
   const regions: string[][] = []
   const macroregions: string[][] = []
   const regionOf: string[][] = []
   const macroregionOf: string[][] = []
   const pairs = new Set<string>()
   for (const { ibge_code, uf } of STATES) {
-    const towns = all.filter(({ stateCode }) => stateCode === ibge_code)
+    const towns = neighbours(
+      all.filter(({ stateCode }) => stateCode === ibge_code),
+      seats,
+    )
     const count = Math.min(towns.length, Math.max(REGIONS_MIN, Math.round(towns.length / REGION_SIZE)))
     const macroCount = count === 1 ? 1 : Math.max(2, Math.round(count / REGIONS_OF_MACROREGION))
     const regionCode = (index: number): string => `${ibge_code}${String(index + 1).padStart(3, '0')}`
     const macroCode = (index: number): string => `${ibge_code}${String(index + 1).padStart(2, '0')}`
     macroregionOf.push([`${ibge_code}0000`, `${ibge_code}00`])
     for (const [place, { code }] of towns.entries()) {
-      // Regions have uneven sizes, in code order.
+      // Regions have uneven sizes.
       const drawn = Math.floor(((place + 0.8 * chance(code, 61)) * count) / towns.length)
       const region = Math.min(count - 1, drawn)
       // Some municipalities of the first region are in the second macro-region.
@@ -57,6 +62,9 @@ export function territoryTables(all: readonly DemoMunicipality[], chance: Chance
     regions.push(named(`${ibge_code}900`, `Região demonstrativa extinta - ${uf}`, 'S', 900))
     macroregions.push(named(`${ibge_code}90`, `REGIAO NAO DEFINIDA - ${uf}`, 'N', 90))
   }
+  // The tables name municipalities in the order of their codes.
+  for (const table of [regionOf, macroregionOf])
+    table.sort(([left = ''], [right = '']) => Number(left) - Number(right))
   // The unknown municipality of the Federal District is in its region, as published.
   regionOf.push(['530000', '53001'])
   return [
@@ -72,6 +80,28 @@ export function territoryTables(all: readonly DemoMunicipality[], chance: Chance
       [['CO_REGSAUD', 'CO_MACRORREGIONAL'], ...[...pairs].sort().map((pair) => pair.split(' '))],
     ],
   ]
+}
+
+/**
+ * Orders municipalities so that those that follow one another are near each other: halves of the longer side, one after the
+ * other, each divided in the same way.
+ */
+function neighbours(
+  towns: readonly DemoMunicipality[],
+  seats: ReturnType<typeof municipalSeats>,
+): readonly DemoMunicipality[] {
+  if (towns.length < 2) return towns
+  const along = ({ code }: DemoMunicipality, axis: number): number => seats.get(code)?.[axis] ?? 0
+  const [height, width] = [0, 1].map((axis) => {
+    const places = towns.map((town) => along(town, axis))
+    return Math.max(...places) - Math.min(...places)
+  }) as [number, number]
+  const axis = height > width ? 0 : 1
+  const sorted = [...towns].sort(
+    (left, right) => along(left, axis) - along(right, axis) || left.code - right.code,
+  )
+  const middle = sorted.length >> 1
+  return [...neighbours(sorted.slice(0, middle), seats), ...neighbours(sorted.slice(middle), seats)]
 }
 
 const named = (
