@@ -62,6 +62,27 @@ t.test('files and folders named in the text are there', async (t) => {
       t.ok(existsSync(join(root, named)), `${path} names ${named}`)
 })
 
+t.test('every numbered rule has a test, and every rule that the code names is in the index', async (t) => {
+  const rows = [...textOf('docs/rules.md').matchAll(/^\| ([\d.]+) \| [^|]+ \| ([^|]+) \|$/gm)]
+  const rules = new Map(
+    rows.map(([, rule = '', tests = '']) => [rule, tests.match(/`test\/[\w./-]+\.test\.ts`/g)]),
+  )
+  t.equal(rules.size, rows.length, 'no number stands twice')
+  const numbers = Array.from({ length: 25 }, (_, index) => index + 1).flatMap((section) =>
+    section === 7 ? Array.from({ length: 10 }, (_, index) => `7.${index + 1}`) : [String(section)],
+  )
+  t.same([...rules.keys()], numbers)
+  for (const [rule, tests] of rules) t.ok((tests ?? []).length > 0, `rule ${rule} has a test`)
+  for (const file of readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  ))
+    for (const [, named = ''] of readFileSync(join(root, 'src', file), 'utf8').matchAll(
+      /[Cc]ontract (\d+(?:\.\d+)?(?: and \d+(?:\.\d+)?)*)/g,
+    ))
+      for (const rule of named.split(' and '))
+        t.ok(numbers.includes(rule) || rule === '7', `${file} names rule ${rule}`)
+})
+
 t.test('commands and settings named in the text are there', async (t) => {
   // One is of the tests, not of the server: test/fixtures/rings.ts.
   const settings = new Set<string>([...Object.values(SETTINGS).map(({ name }) => name), 'SUS_TESTS'])
