@@ -8,7 +8,7 @@ import { type FetchReport, fetchSources } from '../src/acquire/fetch.ts'
 import { ALL_STATES, MONTHLY_AREAS } from '../src/acquire/plan.ts'
 import { takeRunLock } from '../src/acquire/run-lock.ts'
 import { readJsonFile } from '../src/acquire/snapshots.ts'
-import type { FetchArea } from '../src/acquire/types.ts'
+import { type FetchArea, FetchError } from '../src/acquire/types.ts'
 import { replaceFile } from '../src/files.ts'
 import { DEFAULT_MAX_REJECTED, importPaths } from '../src/import/import.ts'
 import { digestFile, digestJson } from '../src/release/digest.ts'
@@ -112,7 +112,20 @@ async function updateRelease(
       signal,
       onStep,
       onBytes,
+    }).catch((error: unknown) => {
+      if (signal.aborted || !(error instanceof FetchError)) throw error
+      return error
     })
+    if (report instanceof FetchError)
+      return {
+        result: 'stopped',
+        at: 'fetch',
+        reasons: [report.message],
+        remedy: 'nothing was changed; run the update again when that is mended',
+        release_id: current,
+        fetched: { files: 0, bytes: 0 },
+        waiting,
+      }
     reports.push(report)
     const newest = report.newest[area] ?? 0
     const gaps = report.missing.filter(({ period }) => period === newest)

@@ -72,7 +72,7 @@ export interface FetchReport {
 /** Free space that a fetch leaves on the disk. */
 const SPARE_BYTES = 64 * 2 ** 20
 
-/** @throws FetchError if another fetch runs or the disk is too small; the abort reason if the signal is aborted */
+/** @throws FetchError if another fetch runs, or the disk is too small or full; the abort reason if the signal is aborted */
 export async function fetchSources(options: FetchOptions): Promise<FetchReport> {
   const release = options.isDry
     ? () => undefined
@@ -82,6 +82,13 @@ export async function fetchSources(options: FetchOptions): Promise<FetchReport> 
   options.signal.addEventListener('abort', stop, { once: true })
   try {
     return await run.run()
+  } catch (error) {
+    if (isFullDisk(error))
+      throw new FetchError(
+        `the disk of ${options.into} is full; free some space and run the command again: it continues`,
+        true,
+      )
+    throw error
   } finally {
     options.signal.removeEventListener('abort', stop)
     run.close()

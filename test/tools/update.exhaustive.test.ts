@@ -1,6 +1,6 @@
 /** `sus-data update` over simulated months: new, revised, one that fails a check, one that is still arriving; a server answers throughout. */
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -12,7 +12,14 @@ import { writePointer } from '../../src/release/writer.ts'
 import { startFtpServer } from '../fixtures/ftp-server.ts'
 import { startServerProcess } from '../fixtures/server.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
-import { dbcOf, fetchInto, pathOf, publishMonth, writeIbge } from '../fixtures/snapshots.ts'
+import {
+  dbcOf,
+  fetchInto,
+  pathOf,
+  publishAdmissions,
+  publishMonth,
+  writeIbge,
+} from '../fixtures/snapshots.ts'
 
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const small = await makeSmallRelease()
@@ -24,15 +31,16 @@ const keysFile = join(temporaryFolder('update-keys'), 'keys.json')
 const key = createKey(keysFile, { name: 'update', capabilities: CAPABILITIES, rate: 10_000 }).secret
 const env = {
   SUS_SOURCE_DATASUS: publisher.url,
+  SUS_SOURCE_SIGTAP: publisher.url,
   SUS_SNAPSHOTS_DIR: into,
   SUS_RELEASES_DIR: releasesDir,
   SUS_KEYS_FILE: keysFile,
 }
 
-/** Runs an update while this process answers as the publisher. */
-const update = (...args: string[]) =>
+/** Runs a command that prints one line of JSON, while this process answers as the publisher. */
+const run = (...args: string[]) =>
   new Promise<{ status: number | null; result: Record<string, unknown>; stderr: string }>((resolve) => {
-    const child = spawn(process.execPath, [bin, 'update', ...args], {
+    const child = spawn(process.execPath, [bin, ...args], {
       env: { PATH: process.env.PATH, ...env, SUS_FETCH_PAUSE_MS: '5', SUS_FETCH_ATTEMPTS: '2' },
     })
     let [stdout, stderr] = ['', '']
@@ -46,12 +54,30 @@ const update = (...args: string[]) =>
       resolve({ status, result: stdout === '' ? {} : JSON.parse(stdout), stderr }),
     )
   })
+const update = (...args: string[]) => run('update', ...args)
+const prune = async (...args: string[]) =>
+  (await run('prune', ...args, '--json')).result as { removable: unknown[]; freed_bytes: number }
+
+/** @returns bytes of releases and their row files, hard links once */
+function sizeOf(folder: string): number {
+  const sizes = new Map<number, number>()
+  for (const name of readdirSync(folder).filter(
+    (entry) => entry === '.derived' || /-[0-9a-f]{64}$/.test(entry),
+  ))
+    for (const entry of readdirSync(join(folder, name), { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) {
+        const { ino, size } = statSync(join(entry.parentPath, entry.name))
+        sizes.set(ino, size)
+      }
+  return [...sizes.values()].reduce((sum, size) => sum + size, 0)
+}
 
 t.test('four months', async (t) => {
   t.match(await update(), { status: 2, stderr: /no release is in service/ })
   publishMonth(publisher, 202605)
+  publishAdmissions(publisher, 100, '07-07-26  09:30AM')
   writeIbge(join(into, 'by-hand'), join(small.snapshots, 'ibge/RELATORIO_DTB_BRASIL_MUNICIPIO.csv'))
-  const { paths } = await fetchInto(into, env)
+  const { paths } = await fetchInto(into, env, { areas: ['cnes', 'sih'] })
   const { analytics: first } = await importPaths(paths, { releasesDir, maxRejected: 0, makesRows: true })
   writePointer(releasesDir, first)
   const server = await startServerProcess(releasesDir, { env: { SUS_KEYS_FILE: keysFile } })
@@ -76,6 +102,15 @@ t.test('four months', async (t) => {
     (await post('/v1/analytics/query', { metrics: ['bed_capacity_existing'], expected_release_id: release }))
       .status
 
+  const countAdmissions = async (release: unknown): Promise<unknown> => {
+    const answer = await post('/v1/analytics/query', {
+      metrics: ['admissions'],
+      expected_release_id: release,
+    })
+    const { data } = (await answer.json()) as { data: { metrics: Record<string, unknown> }[] }
+    return data[0]?.metrics.admissions
+  }
+
   t.match(await update(), { status: 0, result: { result: 'nothing new', release_id: first } })
 
   publishMonth(publisher, 202606)
@@ -94,28 +129,46 @@ t.test('four months', async (t) => {
   t.match(revised, { status: 0, result: { result: 'promoted', fetched: { files: 1 } } })
   t.not(revised.result.release_id, june.result.release_id)
 
+  // The publisher revises May's admissions, as it does every month until a month is 13 months old.
+  publishAdmissions(publisher, 104, '08-07-26  09:30AM')
+  const admissions = await update()
+  t.match(admissions, { status: 0, result: { result: 'promoted', fetched: { files: 1 } } })
+  t.equal(await countAdmissions(admissions.result.release_id), 104)
+  t.equal(await countAdmissions(revised.result.release_id), 100, 'the release of before keeps its month')
+  t.equal(readdirSync(join(into, 'datasus/dissemin/publicos/SIHSUS/200801_/Dados/.versions')).length, 1)
+
   // July has ten times the beds.
   publishMonth(publisher, 202607, { QT_EXIST: '  10', QT_SUS: '  10' })
   const failed = await update()
   t.match(failed, { status: 1, result: { result: 'stopped', at: 'promotion checks' } })
   t.match(JSON.stringify(failed.result.reasons), /drift of bed_capacity_existing.*1 → 10/)
   t.match(failed.result.remedy, /the old release stays in service; .*promote analytics-\S+ --force REASON/)
-  t.equal(await readPointer(releasesDir), revised.result.release_id, 'the old release stays in service')
+  t.equal(await readPointer(releasesDir), admissions.result.release_id, 'the old release stays in service')
   t.match(await update(), { status: 1, result: { result: 'stopped', candidate: failed.result.candidate } })
-  for (const release of [first, june.result.release_id, revised.result.release_id])
-    t.equal(await pin(release), 200, 'old releases can be pinned')
+  const earlier = [first, june.result.release_id, revised.result.release_id, admissions.result.release_id]
+  for (const release of earlier) t.equal(await pin(release), 200, 'old releases can be pinned')
   const linked = await post('/v1/links', { address: `/v1/releases/${first}` })
   t.equal(linked.status, 200)
   const { link } = ((await linked.json()) as { data: { link: string } }).data
-  publishMonth(publisher, 202607, {}, '08-20-26  09:30AM')
-  const july = await update('--keep', '2')
-  t.match(july, { status: 0, result: { result: 'promoted' } })
-  t.ok((july.result.pruned as { releases: number }).releases > 0)
+  const said = await prune('--keep', '2')
+  const before = sizeOf(releasesDir)
+  const removed = await prune('--keep', '2', '--apply')
+  t.same(removed.removable, said.removable)
+  t.ok(said.freed_bytes > 0)
+  t.equal(before - sizeOf(releasesDir), said.freed_bytes, 'it frees what it said')
   t.notOk(
     existsSync(join(releasesDir, june.result.release_id as string)),
     'June before its revision is removed',
   )
-  t.equal(await pin(revised.result.release_id), 200, 'the release of before is kept')
+  for (const release of [revised.result.release_id, admissions.result.release_id])
+    t.equal(await pin(release), 200, 'the release in service and the one before are kept')
+  t.equal((await fetch(link)).status, 200, 'a link that lives keeps its release')
+  publishMonth(publisher, 202607, {}, '08-20-26  09:30AM')
+  const july = await update('--keep', '2')
+  t.match(july, { status: 0, result: { result: 'promoted' } })
+  t.ok((july.result.pruned as { releases: number }).releases > 0)
+  t.notOk(existsSync(join(releasesDir, revised.result.release_id as string)))
+  t.equal(await pin(admissions.result.release_id), 200, 'the release of before is kept')
   t.equal((await fetch(link)).status, 200, 'a link that lives keeps its release')
 
   // August begins to arrive.
