@@ -12,6 +12,9 @@ import { openRecorder, withComponents } from './recorder.ts'
 /** Sources without which there is no release. The others add outlines, health regions and ages. */
 const REQUIRED = ['cnes-st', 'cnes-lt', 'cnes-eq', 'cnes-sr', 'ibge-municipalities', 'ibge-population']
 
+/** Attempts at each file of a first start. */
+const ATTEMPTS = 2
+
 export interface RealRequest {
   readonly settings: Settings
   readonly state: (typeof ALL_STATES)[number]
@@ -26,7 +29,8 @@ export async function makeRealRelease(request: RealRequest): Promise<string[]> {
   const { releasesDir } = settings
   const recorder = await openRecorder(releasesDir, settings)
   const report = await fetchSources({
-    settings,
+    // Fewer attempts tell a newcomer without a way to the publishers so within a minute.
+    settings: { ...settings, fetchAttempts: Math.min(settings.fetchAttempts, ATTEMPTS) },
     into: settings.snapshotsDir,
     areas: ['cnes', 'demography'],
     states: [state],

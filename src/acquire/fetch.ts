@@ -99,7 +99,20 @@ export async function fetchSources(options: FetchOptions): Promise<FetchReport> 
 interface Task {
   readonly publisher: PublisherCode
   readonly bytes: number
-  run(remote: Remote, mayHandOver: () => boolean): Promise<void>
+  run(remote: Remote, mayHandOver: () => boolean, unreachable: Unreachable): Promise<void>
+}
+
+/** Remembers that a publisher was not reached in all attempts at a file, so that others are not tried as long. */
+class Unreachable {
+  #error: NotConnected | null = null
+
+  check(): void {
+    if (this.#error !== null) throw this.#error
+  }
+
+  note(error: unknown): void {
+    if (error instanceof NotConnected) this.#error = error
+  }
 }
 
 class FetchRun {
@@ -210,8 +223,9 @@ class FetchRun {
     this.#tasks.push({
       publisher,
       bytes: file.bytes ?? 0,
-      run: async (remote, mayHandOver) => {
+      run: async (remote, mayHandOver, unreachable) => {
         try {
+          unreachable.check()
           let listed = { bytes: file.bytes, time: file.time }
           if (file.bytes === null) {
             const state = await withRetries(
@@ -248,6 +262,7 @@ class FetchRun {
         } catch (error) {
           if (error instanceof NotConnected && mayHandOver()) throw error
           if (signal.aborted || isFullDisk(error)) throw error
+          unreachable.note(error)
           report('failed', file.bytes, describeError(error))
         }
       },
@@ -283,7 +298,7 @@ class FetchRun {
         this.#tasks.push({
           publisher: source.publisher,
           bytes: 0,
-          run: async (remote, mayHandOver) => {
+          run: async (remote, mayHandOver, unreachable) => {
             const report = (
               path: string,
               status: FileStatus,
@@ -294,6 +309,7 @@ class FetchRun {
               this.#files.set(path, reason === undefined ? file : { ...file, reason })
             }
             try {
+              unreachable.check()
               await fetchDocument(documents, {
                 source,
                 remote,
@@ -307,6 +323,7 @@ class FetchRun {
             } catch (error) {
               if (error instanceof NotConnected && mayHandOver()) throw error
               if (signal.aborted || isFullDisk(error)) throw error
+              unreachable.note(error)
               const path = join(source.publisher, documents[0]?.path ?? what)
               report(path, 'failed', null, describeError(error))
             }
@@ -339,12 +356,13 @@ class FetchRun {
 
   async #runTasks(publisher: PublisherCode): Promise<void> {
     const queue = this.#tasks.filter((task) => task.publisher === publisher)
+    const unreachable = new Unreachable()
     let active = Math.min(CONNECTIONS_MAX, queue.length)
     const work = async (_: unknown, number: number): Promise<void> => {
       const remote = this.#open(publisher, number)
       for (let task = queue.shift(); task !== undefined; task = queue.shift())
         try {
-          await task.run(remote, () => active > 1)
+          await task.run(remote, () => active > 1, unreachable)
         } catch (error) {
           // The server may allow one connection only. The other one does this task, too.
           if (!(error instanceof NotConnected) || this.#options.signal.aborted) {

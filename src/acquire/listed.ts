@@ -21,6 +21,7 @@ import {
   type FetchArea,
   FetchError,
   type ListedSource,
+  NotConnected,
   NotThere,
   type Patience,
   PUBLISHERS,
@@ -68,11 +69,14 @@ export async function readListings(
     const ofPublisher = sources.filter((source) => source.publisher === publisher)
     if (ofPublisher.length === 0) continue
     const remote = options.open(publisher)
+    /** A publisher that was not reached in all attempts is not tried again for each folder. */
+    let unreachable: NotConnected | null = null
     for (const source of ofPublisher) {
       const found: ListedFile[] = []
       for (const folder of foldersOf(source, options, yearOf(options))) {
         options.onStep?.(`list ${folder}`)
         try {
+          if (unreachable !== null) throw unreachable
           const { files, doubt } = await listFolder(remote, publisher, folder, listings, options)
           if (doubt !== null) {
             failures.push(`${folder}: ${doubt}`)
@@ -81,6 +85,7 @@ export async function readListings(
           found.push(...matchFiles(source, folder, files, options.states))
         } catch (error) {
           options.signal.throwIfAborted()
+          if (error instanceof NotConnected) unreachable = error
           // A new year begins without a folder.
           const isByYear = source.folders.some(({ path }) => path.includes('{year}'))
           if (error instanceof NotThere && isByYear) continue

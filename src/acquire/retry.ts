@@ -28,7 +28,8 @@ export async function withRetries<Result>(
         (error instanceof NotConnected && mayHandOver())
       if (isFinal) throw error
     }
-    await wait(Math.min(pauseMs * 2 ** (attempt - 1), PAUSE_MAX_MS), undefined, { signal })
+    const pause = Math.min(pauseMs * 2 ** (attempt - 1), PAUSE_MAX_MS)
+    await wait(pause, undefined, { signal }).catch(() => signal.throwIfAborted())
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
 import { zipSync } from 'fflate'
 import t from 'tap'
@@ -189,4 +189,27 @@ t.test('a server without an answer is given up, and named', async (t) => {
   t.equal(report.files.length, 0)
   t.equal(report.failures.length, 4)
   t.match(report.failures[0], /no byte for/)
+})
+
+t.test('a publisher that is not reached in all attempts is not tried again for each file', async (t) => {
+  let connections = 0
+  const server = createTcpServer((socket) => {
+    connections += 1
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const env = { SUS_SOURCE_DATASUS: `ftp://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const report = await fetchInto(temporaryFolder('http'), env)
+  t.equal(connections, 3, 'as many as SUS_FETCH_ATTEMPTS, for four folders')
+  t.equal(report.failures.length, 4)
+  for (const failure of report.failures) t.match(failure, /no connection to 127\.0\.0\.1/)
+  const controller = new AbortController()
+  const ended = fetchInto(
+    temporaryFolder('http'),
+    { ...env, SUS_FETCH_PAUSE_MS: '60000' },
+    { signal: controller.signal },
+  )
+  setTimeout(() => controller.abort(new Error('ended by the operator')), 300)
+  await t.rejects(ended, { message: 'ended by the operator' }, 'also in the pause between two attempts')
 })

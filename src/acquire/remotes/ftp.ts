@@ -9,6 +9,8 @@ import { connectForPassiveTransfer, parsePasvResponse } from 'basic-ftp/dist/tra
 import { NotConnected, NotThere, type Remote, type RemoteFile } from '../types.ts'
 
 const DEFAULT_PORT = 21
+/** Time after which a connection that is not answered is given up. */
+const CONNECT_MS = 20_000
 /** Reply code for a file or folder that does not exist, or is not readable. */
 const UNAVAILABLE = 550
 
@@ -36,15 +38,24 @@ export function openFtp(address: string, idleMs: number): Remote {
         throw error
       }
     }
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      opened.close()
+    }, CONNECT_MS)
     try {
       await opened.connect(url.hostname, Number(url.port) || DEFAULT_PORT)
+      clearTimeout(timer)
       await opened.login(
         decodeURIComponent(url.username) || 'anonymous',
         decodeURIComponent(url.password) || 'anonymous@',
       )
       await opened.send('TYPE I')
     } catch (error) {
-      throw new NotConnected(`no connection to ${url.hostname}: ${(error as Error).message}`)
+      const reason = isLate ? `no answer for ${CONNECT_MS / 1000} s` : (error as Error).message
+      throw new NotConnected(`no connection to ${url.hostname}: ${reason}`)
+    } finally {
+      clearTimeout(timer)
     }
     return opened
   }

@@ -5,8 +5,25 @@
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
-import { FetchError, NotThere, type Remote, type RemoteFile, type RemoteState } from '../types.ts'
+import {
+  FetchError,
+  NotConnected,
+  NotThere,
+  type Remote,
+  type RemoteFile,
+  type RemoteState,
+} from '../types.ts'
 
+/** Codes of Node's fetch for servers that no connection was made to. */
+const NO_CONNECTION: ReadonlySet<string> = new Set([
+  'EAI_AGAIN',
+  'ECONNREFUSED',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+  'UND_ERR_CONNECT_TIMEOUT',
+])
 const INDEX_BYTES_MAX = 32 * 2 ** 20
 const GONE: ReadonlySet<number> = new Set([404, 410])
 /** Statuses that another attempt does not change. */
@@ -64,6 +81,8 @@ export function openHttp(address: string, { headers, idleMs, everyMs }: HttpOpti
       return await use(response, touch)
     } catch (error) {
       if (controller.signal.reason instanceof FetchError) throw controller.signal.reason
+      const code = ((error as Error).cause as NodeJS.ErrnoException | undefined)?.code ?? ''
+      if (NO_CONNECTION.has(code)) throw new NotConnected(`no connection to ${url.hostname}: ${code}`)
       throw error
     } finally {
       clearTimeout(timer)
