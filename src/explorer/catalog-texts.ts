@@ -9,7 +9,10 @@ import { lookUp } from './question.ts'
 import { ATTRIBUTES } from './record-texts.ts'
 
 /** @returns the unit, or '' when the label of the metric already contains it */
-export function unitOutsideLabel(metric: Metric | undefined, language: Language): string {
+export function unitOutsideLabel(
+  metric: Pick<Metric, 'label' | 'label_en' | 'unit'> | undefined,
+  language: Language,
+): string {
   const unit = unitText(metric?.unit, language)
   const label = (language === 'pt' ? metric?.label : metric?.label_en) ?? ''
   const [, base = ''] = /((?:por|per) .*)$/.exec(unit) ?? []

@@ -172,6 +172,7 @@ const VIEWS = {
   search: '/explorer/search?text=boa+vista',
   place: '/explorer/places/municipality/1400100',
   state: '/explorer/places/state/RR',
+  country: '/explorer/places/country/BR?lang=en',
   facility: '/explorer/facilities/CNES',
   releases: '/explorer/releases',
   problem: '/explorer?m=no_such_metric',
@@ -228,6 +229,10 @@ t.test(
       }
       await page.emulateMedia({ media: 'print', colorScheme: 'light' })
       t.notOk(await page.locator('header nav').isVisible(), `${name}: no menus on paper`)
+      if (name === 'place') {
+        const paper = (await page.pdf({ format: 'A4', printBackground: true })).toString('latin1')
+        t.equal(paper.match(/\/Type *\/Page\b/g)?.length, 2, 'a bulletin of two pages')
+      }
       if (name === 'table') t.notOk(await page.locator('form.question').isVisible(), 'nor forms')
       await page.context().close()
     }

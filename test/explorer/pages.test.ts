@@ -161,6 +161,39 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   t.equal((await get('/explorer/facilities/0000000')).status, 404)
 })
 
+t.test('the page of a place has every number of its profile, and finds its facilities', async (t) => {
+  for (const path of ['municipality/1400100', 'country/BR']) {
+    const response = await fetch(`${server.address}/v1/profiles/${path}`, {
+      headers: { authorization: `Bearer ${server.key}` },
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+    const { data } = (await response.json()) as any
+    const { html } = await get(`/explorer/places/${path}`)
+    const text = textOf(html)
+    let count = 0
+    for (const { label, indicators } of data.blocks) {
+      t.ok(text.includes(label), label)
+      for (const indicator of indicators) {
+        count += 1
+        for (const name of ['value', 'lower', 'comparator'])
+          if (typeof indicator[name] === 'number')
+            t.ok(text.includes(shown(indicator[name], indicator.decimals)), `${indicator.metric} ${name}`)
+        if (indicator.peers !== null)
+          t.ok(text.includes(`${shown(indicator.peers.rank, 0)}º maior de`), `${indicator.metric} rank`)
+      }
+    }
+    t.ok(count >= 12, `${path}: ${count} indicators`)
+    for (const { population } of data.population_by_age.groups) t.ok(text.includes(shown(population, 0)))
+  }
+  const all = await get('/explorer/places/municipality/1400100')
+  const [, name = ''] = /facilities\/\d{7}">([^<]+)</.exec(all.html) ?? []
+  const one = await get(`/explorer/places/municipality/1400100?facility=${encodeURIComponent(name)}`)
+  t.ok(one.html.includes(name))
+  t.ok(one.html.split('/explorer/facilities/').length < all.html.split('/explorer/facilities/').length)
+  const none = await get('/explorer/places/municipality/1400100?facility=zzzz')
+  t.match(textOf(none.html), /Nada encontrado/)
+})
+
 /** Cells of the table rows below a heading, as they are read. */
 const rowsBelow = (html: string, id: string): string[][] =>
   [...(html.split(` id="${id}"`)[1]?.split('<h2')[0] ?? '').matchAll(/<tr>(.*?)<\/tr>/gs)].map(

@@ -98,7 +98,7 @@ export function ResidentAdmissions(props: { readonly catalog: Catalog; readonly 
     .join(', ')
   const groupTitle = labelOf(dimensionOf(catalog, 'icsap_group'), language)
   return (
-    <section aria-labelledby="residents">
+    <section aria-labelledby="residents" class="residents">
       <h2 id="residents">
         {t.residents.title} <small>{months}</small>
       </h2>

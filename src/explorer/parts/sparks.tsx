@@ -1,0 +1,84 @@
+/** Small drawings beside numbers: the course of a value, and its place among others. Drawn on the server as well as in the browser. */
+import type { ProfileIndicator } from '../api-profiles.ts'
+import { formatMonth, formatNumber } from '../numbers.ts'
+import { useSite } from './site.tsx'
+
+const WIDTH = 132
+const COURSE_HEIGHT = 30
+const STRIP_HEIGHT = 18
+const EDGE = 4
+
+/** @returns a position between both edges of a drawing; the middle where all values are equal */
+function scaleTo(value: number, low: number, high: number, length: number): number {
+  if (high <= low) return length / 2
+  const position = EDGE + ((value - low) / (high - low)) * (length - 2 * EDGE)
+  return Math.round(position * 10) / 10
+}
+
+/** The course of a value as a line; months without a value interrupt it. */
+export function Course(props: {
+  readonly points: readonly { readonly period: string; readonly value: number | null }[]
+  readonly decimals: number
+  readonly isYearly: boolean
+}) {
+  const { t, language } = useSite()
+  const { points, decimals, isYearly } = props
+  const known = points.flatMap(({ period, value }, index) =>
+    value === null ? [] : [{ period, value, index }],
+  )
+  const [first] = known
+  const last = known.at(-1)
+  if (first === undefined || last === undefined || known.length < 2) return null
+  const values = known.map(({ value }) => value)
+  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const at = ({ index, value }: { readonly index: number; readonly value: number }): string =>
+    `${scaleTo(index, 0, points.length - 1, WIDTH)},${scaleTo(high + low - value, low, high, COURSE_HEIGHT)}`
+  const runs: string[][] = []
+  for (const [position, point] of known.entries()) {
+    if (position > 0 && known[position - 1]?.index === point.index - 1) runs.at(-1)?.push(at(point))
+    else runs.push([at(point)])
+  }
+  const nameOf = (period: string): string => (isYearly ? period.slice(0, 4) : formatMonth(period, language))
+  const text = t.profile.courseText(
+    formatNumber(first.value, decimals, language),
+    nameOf(first.period),
+    formatNumber(last.value, decimals, language),
+    nameOf(last.period),
+  )
+  const [x, y] = at(last).split(',')
+  return (
+    <svg class="course" viewBox={`0 0 ${WIDTH} ${COURSE_HEIGHT}`} role="img" aria-label={text}>
+      <title>{text}</title>
+      {runs.map((run) => (
+        <polyline key={run[0]} points={run.length === 1 ? `${run[0]} ${run[0]}` : run.join(' ')} />
+      ))}
+      <circle cx={x} cy={y} r="3" />
+    </svg>
+  )
+}
+
+/** The place of a value among those of all places: the line holds 90 percent of them, the band the middle half. */
+export function Strip(props: {
+  readonly value: number
+  readonly peers: NonNullable<ProfileIndicator['peers']>
+  readonly decimals: number
+}) {
+  const { t, language } = useSite()
+  const { value, peers, decimals } = props
+  const { p05, p25, p50, p75, p95 } = peers.distribution
+  const low = Math.min(p05, value)
+  const high = Math.max(p95, value)
+  const x = (number: number): number => scaleTo(number, low, high, WIDTH)
+  const show = (number: number): string => formatNumber(number, decimals, language)
+  const text = t.profile.stripText(show(p50), show(p25), show(p75))
+  const middle = STRIP_HEIGHT / 2
+  return (
+    <svg class="strip" viewBox={`0 0 ${WIDTH} ${STRIP_HEIGHT}`} role="img" aria-label={text}>
+      <title>{text}</title>
+      <line class="axis" x1={x(p05)} x2={x(p95)} y1={middle} y2={middle} />
+      <rect class="band" x={x(p25)} y={middle - 4} width={Math.max(1, x(p75) - x(p25))} height="8" />
+      <line class="median" x1={x(p50)} x2={x(p50)} y1={middle - 6} y2={middle + 6} />
+      <circle cx={x(value)} cy={middle} r="4" />
+    </svg>
+  )
+}
