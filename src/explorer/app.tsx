@@ -5,6 +5,7 @@ import type { Loaded, PageModule } from './page.ts'
 import { EXPLORE } from './pages/explore.tsx'
 import { FACILITY } from './pages/facility.tsx'
 import { FLOWS } from './pages/flows.tsx'
+import { HOME } from './pages/home.tsx'
 import { PLACE } from './pages/place.tsx'
 import { RELEASES_PAGE } from './pages/releases.tsx'
 import { SEARCH } from './pages/search.tsx'
@@ -14,6 +15,7 @@ import { TEXTS } from './texts.ts'
 
 // Each page keeps its type of data from load to view, so this list may erase it.
 const PAGES = [
+  HOME,
   EXPLORE,
   SEARCH,
   PLACE,

@@ -158,7 +158,8 @@ const choose = (page: Page, title: string): Locator =>
   page.locator('.picker summary', { hasText: title }).first()
 
 const VIEWS = {
-  start: '/',
+  home: '/',
+  start: '/explorer',
   table: '/explorer?m=beds_existing_per_100k,bed_capacity_sus&by=state&order=-bed_capacity_sus',
   cell: '/explorer?m=beds_existing_per_100k&by=state&cell=beds_existing_per_100k;state:RR',
   totals: '/explorer?m=bed_capacity_sus&by=state&in.state=AC,RR&totals=yes&change=-12&period=2026-05',
@@ -240,7 +241,7 @@ t.test(
 )
 
 t.test('equipment in use by municipality with totals, from an empty page by pointer', async (t) => {
-  const { page, problems } = await open('/')
+  const { page, problems } = await open('/explorer')
   await page.getByLabel('Equipamentos em uso', { exact: true }).check()
   await settle(page)
   await choose(page, 'Linhas da tabela').click()
@@ -295,7 +296,7 @@ t.test('equipment in use by municipality with totals, from an empty page by poin
 })
 
 t.test('the change of SUS beds in a year, from an empty page by pointer', async (t) => {
-  const { page, problems } = await open('/')
+  const { page, problems } = await open('/explorer')
   await page.getByLabel('Filtrar a lista: Métricas').fill('sus leitos')
   await page.getByLabel('Leitos SUS', { exact: true }).check()
   await settle(page)
@@ -347,7 +348,7 @@ t.test('the change of SUS beds in a year, from an empty page by pointer', async 
 t.test(
   'ICU beds per 100,000 by health region of a state on a map, from an empty page by keyboard',
   async (t) => {
-    const { page, problems } = await open('/')
+    const { page, problems } = await open('/explorer')
     await page.keyboard.press('Tab')
     t.equal(await page.evaluate(() => document.activeElement?.textContent), 'Ir para o conteúdo')
     await page.keyboard.press('Enter')

@@ -194,6 +194,34 @@ t.test('the page of a place has every number of its profile, and finds its facil
   t.match(textOf(none.html), /Nada encontrado/)
 })
 
+t.test(
+  'home: national figures as the API answers them, states by the chosen indicator, what is here',
+  async (t) => {
+    const response = await fetch(`${server.address}/v1/profiles/country/BR`, {
+      headers: { authorization: `Bearer ${server.key}` },
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+    const { data } = (await response.json()) as any
+    const { html } = await get('/?map=facilities_per_100k')
+    const text = textOf(html)
+    t.match(text, /Qual é o seu município\?/)
+    t.match(html, /<form[^>]* action="\/explorer\/search"/)
+    t.equal(html.match(/<li><span class="name">/g)?.length, 6, 'six figures')
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const indicators = data.blocks.flatMap((block: any) => block.indicators)
+    for (const metric of ['population_estimated', 'beds_sus_per_100k', 'facilities_count']) {
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      const { value, decimals } = indicators.find((indicator: any) => indicator.metric === metric)
+      t.ok(text.includes(shown(value, decimals)), metric)
+    }
+    const states = await ask({ metrics: ['facilities_per_100k'], group_by: ['state'] })
+    for (const { label, metrics } of states.data)
+      t.ok(text.includes(`${label} ${shown(metrics.facilities_per_100k, 2)}`), label)
+    t.match(text, /Cadastro \(CNES\) mai 2026 3 /, 'newest month and number of months')
+    t.match(text, /É a única versão aqui/)
+  },
+)
+
 /** Cells of the table rows below a heading, as they are read. */
 const rowsBelow = (html: string, id: string): string[][] =>
   [...(html.split(` id="${id}"`)[1]?.split('<h2')[0] ?? '').matchAll(/<tr>(.*?)<\/tr>/gs)].map(

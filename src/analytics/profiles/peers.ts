@@ -21,8 +21,8 @@ export interface PeerTable {
   readonly sorted: (metric: string) => Float64Array
 }
 
-/** Tables in memory. The largest, of municipalities, takes about 4 MB. */
-const TABLES_MAX = 24
+/** Tables in memory. The largest, of municipalities, takes about 1 MB. */
+const TABLES_MAX = 64
 const tables = new LRUCache<string, Promise<PeerTable>>({ max: TABLES_MAX })
 
 /** @param body body of an analytics query @param place grouped dimension of the places; null for the country */

@@ -82,12 +82,19 @@ async function answerQuestion(
   parts: AnswerParts,
 ): Promise<DescribedIndicator[]> {
   await nextSlice()
-  const [table, courses] = await Promise.all([
-    peerTable(questionOfAll(question, place), question.dimension, parts),
+  const chunks = chunksOf(question.indicators)
+  const [tables, courses] = await Promise.all([
+    Promise.all(
+      chunks.map((indicators) =>
+        peerTable(questionOfAll({ ...question, indicators }, place), question.dimension, parts),
+      ),
+    ),
     readCourses(question, place, parts),
   ])
-  const position = table.positions.get(question.dimension === null ? '' : String(place.code))
-  return question.indicators.map(({ metric, block }) => {
+  return question.indicators.map(({ metric, block }, index) => {
+    const table = tables[Math.floor(index / TABLE_METRICS)]
+    if (table === undefined) throw new TypeError(`no table holds ${metric}`)
+    const position = table.positions.get(question.dimension === null ? '' : String(place.code))
     const course = questionOfCourse([metric], question, place)
     return {
       block,
@@ -102,6 +109,13 @@ async function answerQuestion(
     }
   })
 }
+
+/** Metrics of one table. Statements over all places stay short, so that they fit into the time limit of a busy server. */
+const TABLE_METRICS = 4
+const chunksOf = <Item>(items: readonly Item[]): (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / TABLE_METRICS) }, (_, index) =>
+    items.slice(index * TABLE_METRICS, (index + 1) * TABLE_METRICS),
+  )
 
 const describeMetric = (code: MetricCode, language: 'pt' | 'en'): Readonly<Record<string, JsonValue>> => {
   const { label, label_en, unit, kind } = metricOf(code)

@@ -1,5 +1,5 @@
 /** The main page: a question, its answer as table, bars, lines or map, and the sources of each number. */
-import { type Catalog, codeOf, nameOf, type QueryAnswer } from '../api.ts'
+import { codeOf, nameOf, type QueryAnswer } from '../api.ts'
 import { noteText } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
@@ -10,67 +10,9 @@ import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
-import { change, EMPTY_QUESTION, lookUp, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
+import { change, lookUp, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
+import { examplesOf } from './examples.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
-
-function examplesOf(catalog: Catalog, language: 'pt' | 'en', newest: string): [string, Question][] {
-  const has = (code: string): boolean =>
-    catalog.metrics.some((metric) => metric.code === code) ||
-    catalog.dimensions.some((dimension) => dimension.code === code)
-  const isPt = language === 'pt'
-  const list: [string, Question, readonly string[]][] = [
-    [
-      isPt ? 'Leitos por 100 mil habitantes, por estado' : 'Beds per 100,000 inhabitants, by state',
-      {
-        ...EMPTY_QUESTION,
-        metrics: ['beds_existing_per_100k', 'beds_sus_share'],
-        groupBy: ['state'],
-        order: '-beds_existing_per_100k',
-      },
-      ['beds_existing_per_100k'],
-    ],
-    [
-      isPt
-        ? 'Leitos de UTI por 100 mil nas regiões de saúde da Bahia, no mapa'
-        : 'ICU beds per 100,000 in the health regions of Bahia, on a map',
-      {
-        ...EMPTY_QUESTION,
-        metrics: ['icu_beds_existing_per_100k'],
-        groupBy: ['health_region'],
-        filters: { state: ['BA'] },
-        totals: true,
-        view: 'map',
-      },
-      ['icu_beds_existing_per_100k', 'health_region'],
-    ],
-    [
-      isPt
-        ? 'Equipamentos em uso por município do Acre, com totais'
-        : 'Equipment in use by municipality of Acre, with totals',
-      {
-        ...EMPTY_QUESTION,
-        metrics: ['equipment_in_use', 'equipment_in_use_share'],
-        groupBy: ['municipality'],
-        filters: { state: ['AC'] },
-        totals: true,
-      },
-      ['equipment_in_use'],
-    ],
-    [
-      isPt ? 'Leitos do SUS: variação em um ano' : 'SUS beds: change in a year',
-      {
-        ...EMPTY_QUESTION,
-        metrics: ['bed_capacity_sus'],
-        groupBy: ['state'],
-        from: newest,
-        to: newest,
-        change: '-12',
-      },
-      ['bed_capacity_sus'],
-    ],
-  ]
-  return list.filter(([, , needed]) => needed.every(has)).map(([label, question]) => [label, question])
-}
 
 const NAMED_MAX = 3
 
@@ -287,7 +229,7 @@ function Drawing({ data, answer }: { readonly data: ExploreData; readonly answer
 }
 
 export const EXPLORE: PageModule<ExploreData> = {
-  match: (path) => (path === '/' || /^\/explorer\/?$/.test(path) ? {} : null),
+  match: (path) => (/^\/explorer\/?$/.test(path) ? {} : null),
   load: loadQuestion,
   title: ({ question, catalog }, texts, language) =>
     question.metrics.length === 0

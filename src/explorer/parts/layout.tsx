@@ -15,7 +15,7 @@ export function Layout(props: { readonly synthetic: boolean; readonly children: 
       </a>
       <header class="site">
         <div class="bar">
-          <a class="brand" href={href('/explorer')}>
+          <a class="brand" href={href('/')}>
             <strong>sus-data</strong>
           </a>
           <nav aria-label={t.title}>

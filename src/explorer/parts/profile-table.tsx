@@ -38,7 +38,7 @@ const questionOfCourse = (indicator: ProfileIndicator): Question =>
   })
 
 /** @returns e.g. mai 2026, 2025, or jun 2025 – mai 2026 */
-function periodText({ period }: ProfileIndicator, language: Language): string {
+export function periodText({ period }: ProfileIndicator, language: Language): string {
   if (period === null) return ''
   if (period.unit === 'year') return period.to.slice(0, 4)
   const to = formatMonth(period.to, language)
@@ -169,7 +169,7 @@ export function Ages({ groups }: { readonly groups: NonNullable<Profile['populat
   const { t, language } = useSite()
   const largest = Math.max(1, ...groups.map(({ population }) => population))
   const ages = [...new Set(groups.map(({ age_group }) => age_group ?? ''))].reverse()
-  const peopleOf = (age: string, sex: string): number =>
+  const populationOf = (age: string, sex: string): number =>
     groups.find((group) => group.age_group === age && group.sex === sex)?.population ?? 0
   return (
     <section class="block" aria-labelledby="ages">
@@ -189,11 +189,11 @@ export function Ages({ groups }: { readonly groups: NonNullable<Profile['populat
             <tr key={age}>
               <th scope="row">{age.replace('-', '–')}</th>
               {SEXES.map((sex) => {
-                const people = peopleOf(age, sex)
-                const width = Math.round((1000 * people) / largest) / 10
+                const population = populationOf(age, sex)
+                const width = Math.round((1000 * population) / largest) / 10
                 return (
                   <td key={sex} class={sex}>
-                    <span>{formatNumber(people, 0, language)}</span>
+                    <span>{formatNumber(population, 0, language)}</span>
                     <svg aria-hidden="true" viewBox="0 0 100 10" preserveAspectRatio="none">
                       <rect class="bar" x={sex === 'F' ? 100 - width : 0} width={width} height="10" />
                     </svg>

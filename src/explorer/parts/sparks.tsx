@@ -23,19 +23,19 @@ export function Course(props: {
 }) {
   const { t, language } = useSite()
   const { points, decimals, isYearly } = props
-  const known = points.flatMap(({ period, value }, index) =>
+  const measured = points.flatMap(({ period, value }, index) =>
     value === null ? [] : [{ period, value, index }],
   )
-  const [first] = known
-  const last = known.at(-1)
-  if (first === undefined || last === undefined || known.length < 2) return null
-  const values = known.map(({ value }) => value)
+  const [first] = measured
+  const last = measured.at(-1)
+  if (first === undefined || last === undefined || measured.length < 2) return null
+  const values = measured.map(({ value }) => value)
   const [low, high] = [Math.min(...values), Math.max(...values)]
   const at = ({ index, value }: { readonly index: number; readonly value: number }): string =>
     `${scaleTo(index, 0, points.length - 1, WIDTH)},${scaleTo(high + low - value, low, high, COURSE_HEIGHT)}`
   const runs: string[][] = []
-  for (const [position, point] of known.entries()) {
-    if (position > 0 && known[position - 1]?.index === point.index - 1) runs.at(-1)?.push(at(point))
+  for (const [position, point] of measured.entries()) {
+    if (position > 0 && measured[position - 1]?.index === point.index - 1) runs.at(-1)?.push(at(point))
     else runs.push([at(point)])
   }
   const nameOf = (period: string): string => (isYearly ? period.slice(0, 4) : formatMonth(period, language))
