@@ -6,10 +6,17 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { DATASETS } from '../../src/model/datasets.ts'
+import type { WrittenNote } from '../../src/model/note-sentences.ts'
+import { STATES } from '../../src/model/territory/states.ts'
 import { readManifest } from '../../src/release/verify.ts'
+import { writePointer } from '../../src/release/writer.ts'
+import { ADMISSION_COLUMNS, admissionsDbf } from '../../tools/demo/admissions.ts'
+import { listMunicipalities } from '../../tools/demo/geography.ts'
+import { createChance } from '../../tools/demo/random.ts'
 import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
 import { openWithout, walkList } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
+import { prepareImports } from '../fixtures/file-imports.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
@@ -196,6 +203,139 @@ t.test('what is no code is refused', async (t: Test) => {
   t.equal((await fromFiles.get(LIST, { authorization: `Bearer ${key}` })).status, 403)
 })
 
+t.test(
+  'all states of a month, and a month of CID-9: what is whole has no note, what has no group is null',
+  async (t) => {
+    const capitals = STATES.map(({ uf }) => ({
+      uf,
+      code: String(listMunicipalities(createChance(1)).find((place) => place.uf === uf)?.code ?? '').slice(
+        0,
+        6,
+      ),
+    }))
+    const row = (hospital: string, month: string, cells: Readonly<Record<string, string>>) => ({
+      UF_ZI: `${hospital.slice(0, 2)}0000`,
+      ANO_CMPT: month.slice(0, 4),
+      MES_CMPT: month.slice(4),
+      IDENT: '1',
+      MUNIC_RES: hospital,
+      MUNIC_MOV: hospital,
+      SEXO: '3',
+      PROC_REA: '0303140151',
+      VAL_SH: '300.10',
+      VAL_SP: '100.05',
+      VAL_TOT: '400.15',
+      DT_SAIDA: `${month}10`,
+      DIAG_PRINC: 'I500',
+      COD_IDADE: '4',
+      IDADE: '25',
+      DIAS_PERM: '2',
+      MORTE: '0',
+      CAR_INT: '02',
+      CNES: '2566168',
+      COMPLEX: '02',
+      FINANC: '06',
+      ...cells,
+    })
+    const { importRows } = await prepareImports<Readonly<Record<string, string>>>(
+      small.snapshots,
+      'sih',
+      (rows) => admissionsDbf(ADMISSION_COLUMNS, rows, [26, 5, 28]),
+    )
+    // Two residents of the state and one of the next state in each.
+    const files = capitals.map(({ uf, code }, index) => [
+      `RD${uf}2605.dbf`,
+      [
+        row(code, '202605', {}),
+        row(code, '202605', { DIAG_PRINC: 'S720' }),
+        row(code, '202605', { MUNIC_RES: capitals[(index + 1) % capitals.length]?.code ?? '' }),
+      ],
+    ])
+    const cid9 = ['4280', '486', '650'].map((DIAG_PRINC) =>
+      row('140010', '199705', { DIAG_PRINC, PROC_REA: '77500113', CNES: '', CAR_INT: '' }),
+    )
+    const { releasesDir, result } = await importRows({ ...Object.fromEntries(files), 'RDRR9705.dbf': cid9 })
+    writePointer(releasesDir, result.analytics)
+    const client = await openClient(releasesDir)
+    t.teardown(() => client.close())
+    const ask = async (metrics: readonly string[], group_by: readonly string[], month: string, uf?: string) =>
+      (
+        await client.query({
+          metrics,
+          group_by,
+          filters: [
+            { dimension: 'reference_period', operator: 'EQ', value: month },
+            ...(uf === undefined ? [] : [{ dimension: 'residence_state', operator: 'EQ', value: uf }]),
+          ],
+          limit: 10_000,
+        })
+      ).body
+    const isPartial = ({ meta }: { meta: { notes: readonly WrittenNote[] } }): boolean =>
+      meta.notes.some(({ code }) => code === 'partial_residence' || code === 'not_collected')
+    const residents = await ask(['admissions', 'icsap_admissions'], ['residence_state'], '2026-05')
+    t.notOk(isPartial(residents), JSON.stringify(residents.meta.notes))
+    t.equal(residents.data.length, 27)
+    const pairs = await ask(['admissions'], ['residence_state', 'state'], '2026-05')
+    const shares = await ask(
+      ['admissions_outside_state_share', 'admissions_of_known_state'],
+      ['residence_state'],
+      '2026-05',
+    )
+    t.notOk(isPartial(pairs))
+    for (const { dimensions, metrics } of residents.data) {
+      const { code } = dimensions.residence_state
+      const ofState = pairs.data.filter(
+        (pair: { dimensions: { residence_state: { code: string } } }) =>
+          pair.dimensions.residence_state.code === code,
+      )
+      const sum = ofState.reduce(
+        (all: number, pair: { metrics: { admissions: number } }) => all + pair.metrics.admissions,
+        0,
+      )
+      t.same([metrics.admissions, metrics.icsap_admissions, sum], [3, 2, 3], code)
+      const home = ofState.find(
+        (pair: { dimensions: { state: { code: string } } }) => pair.dimensions.state.code === code,
+      )
+      t.equal(home.metrics.admissions, 2)
+    }
+    for (const { metrics } of shares.data)
+      t.same(metrics, { admissions_outside_state_share: 33.33, admissions_of_known_state: 3 })
+
+    const METRICS = [
+      'admissions',
+      'icsap_admissions',
+      'icsap_universe_admissions',
+      'icsap_share',
+      'icsap_per_10k',
+    ]
+    const old = await ask(METRICS, [], '1997-05', 'RR')
+    t.same(
+      METRICS.map((code) => old.data[0].metrics[code]),
+      [3, null, null, null, null],
+      'admissions of CID-9 have no group',
+    )
+    t.match(
+      old.meta.notes.find(({ code }: WrittenNote) => code === 'not_carried'),
+      { dimension: 'icsap_group', states: ['RR'], periods: ['1997-05'] },
+    )
+    const byGroup = await ask(['admissions'], ['icsap_group'], '1997-05', 'RR')
+    t.same(
+      byGroup.data.map(
+        ({ dimensions, metrics }: { dimensions: { icsap_group: { code: null } }; metrics: object }) => [
+          dimensions.icsap_group?.code ?? null,
+          metrics,
+        ],
+      ),
+      [[null, { admissions: 3 }]],
+    )
+    const newer = await ask(METRICS, [], '2026-05', 'RR')
+    t.same(
+      METRICS.slice(0, 4).map((code) => newer.data[0].metrics[code]),
+      [3, 2, 3, 66.67],
+    )
+  },
+)
+
 t.test('nothing of a person is in answers or logs', async (t) => {
   const lines: string[] = []
   const client = await openClient(small.releasesDir, 1, {
@@ -211,10 +351,18 @@ t.test('nothing of a person is in answers or logs', async (t) => {
   }
   for (const row of await walkList(client, `${LIST}?reference_period=all`, 100))
     answers.push(JSON.stringify(row))
+  for (const row of await walkList(client, '/v1/sih/flows?reference_period=all', 100))
+    answers.push(JSON.stringify(row))
+  keep(await client.get('/v1/sih/flows?limit=100', { accept: 'text/csv' }))
   const { body: catalog } = await client.get('/v1/analytics/catalog')
   for (const { code } of catalog.data.dimensions) {
     keep(await client.get(`/v1/analytics/dimensions/${code}/values?counts=true&limit=250`))
-    for (const metrics of [['admissions', 'admissions_value'], ['bed_occupancy_share']]) {
+    for (const metrics of [
+      ['admissions', 'admissions_value'],
+      ['bed_occupancy_share'],
+      ['icsap_admissions', 'icsap_share'],
+      ['admissions_outside_municipality_share', 'average_distance_km'],
+    ]) {
       const query = { metrics, group_by: [code], limit: 1000 }
       keep(await client.query(query))
       keep(await client.query(query, { accept: 'text/csv' }))
@@ -235,9 +383,22 @@ t.test('nothing of a person is in answers or logs', async (t) => {
         }),
       )
   for (const id of [small.result.sih, small.result.analytics]) keep(await client.get(`/v1/releases/${id}`))
+  const pair = { residence_municipality: 1400175, municipality: 1400100 }
+  for (const rows of [true, false])
+    keep(
+      await client.post('/v1/analytics/lineage', {
+        metrics: ['admissions'],
+        group_by: Object.keys(pair),
+        key: pair,
+        rows,
+        limit: 1000,
+      }),
+    )
   // Errors do not repeat a row, and the log has no address.
   for (const person of [...persons].slice(0, 20)) {
     await client.get(`${LIST}?cnes_code=${encodeURIComponent(person)}`)
+    await client.get(`/v1/sih/flows?residence_municipality_code=${encodeURIComponent(person)}`)
+    await client.get(`/v1/sih/flows?diagnosis_chapter_code=${encodeURIComponent(person)}`)
     await client.get(`/v1/analytics/dimensions/procedure/values?search=${encodeURIComponent(person)}`)
   }
   t.same([...new Set(answers.flatMap((text) => personsIn(text, persons)))], [])

@@ -16,11 +16,12 @@ import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openWithout } from '../fixtures/area-lists.ts'
 import { openClient } from '../fixtures/client.ts'
+import { createDraws } from '../fixtures/draws.ts'
 import { forgeRelease, removeContent } from '../fixtures/forged-release.ts'
 import { compareWithTwin, sumGroups, type TwinAnswer, type TwinQuestion } from '../fixtures/metric-twins.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
-import { secondRing } from '../fixtures/rings.ts'
+import { countOf, secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -377,6 +378,51 @@ t.test('by both ends', async (t) => {
     await compare(t, { metrics: OF_FLOWS, group_by, ...EARLIER })
   for (const group_by of [['residence_municipality'], ['residence_state', 'diagnosis_chapter']])
     await compare(t, { metrics: byResidence, group_by, ...BOTH })
+})
+
+t.test('drawn questions by residence, by hospital and by both', async (t) => {
+  const { draw, pick, shuffle } = createDraws(371)
+  const homes = ['residence_state', 'residence_municipality', 'residence_health_region']
+  const ofBoth = ['diagnosis_chapter', 'complexity', 'financing_kind', 'reference_period']
+  const byResidence = OF_FLOWS.filter((code) => code !== 'admissions_received_share')
+  const ofResidents = [...OF_RESIDENCE, 'reference_period']
+  const scopes = [
+    BOTH,
+    EARLIER,
+    { states: ['RR'], months: [202603, 202605] },
+    { states: ['AC'], months: [202604] },
+  ]
+  const counts = { both: 0, flows: 0, residents: 0 }
+  for (let count = countOf(40, 6); count > 0; count -= 1) {
+    const kind = pick(['both', 'flows', 'residents'] as const)
+    counts[kind] += 1
+    if (kind === 'residents') {
+      const group_by = shuffle(ofResidents).slice(0, 1 + draw(3))
+      const rates = group_by.some((code) => ['race', 'sex', 'age_group'].includes(code))
+        ? []
+        : ['admissions_per_10k', 'icsap_per_10k']
+      const metrics = [...PLAIN, ...rates, 'icsap_admissions', 'icsap_universe_admissions', 'icsap_share']
+      await compare(t, {
+        metrics: shuffle(
+          metrics.filter((code) => code !== 'icsap_share' || !group_by.includes('icsap_group')),
+        ).slice(0, 4),
+        group_by,
+        ...pick(scopes),
+      })
+      continue
+    }
+    const places = kind === 'both' ? [pick(homes), pick([...OF_HOSPITAL_PLACES])] : []
+    const group_by = shuffle([...places, ...shuffle(ofBoth).slice(0, draw(3))])
+    await compare(t, {
+      metrics: shuffle([...(kind === 'both' ? PLAIN : []), ...byResidence]).slice(0, 5),
+      group_by,
+      ...pick(scopes),
+    })
+  }
+  t.ok(
+    Object.values(counts).every((count) => count > 0),
+    JSON.stringify(counts),
+  )
 })
 
 t.test('occupancy of beds: days over beds times the days of each month', async (t) => {
@@ -855,6 +901,31 @@ t.test(
       if (metrics.admissions !== null)
         t.equal(total.get(String(dimensions.residence_municipality.code)) ?? 0, metrics.admissions)
     t.ok(residents.meta.notes.some(({ code }: WrittenNote) => code === 'partial_residence'))
+    for (const [level, name] of [
+      ['municipality', 'municipality'],
+      ['health_region', 'health_region'],
+      ['state', 'state'],
+    ] as const) {
+      const [out, all, share] = [
+        `admissions_outside_${name}`,
+        `admissions_of_known_${name}`,
+        `admissions_outside_${name}_share`,
+      ] as const
+      const home = new Map<string, number>()
+      for (const { dimensions, metrics } of (await ask([all], [`residence_${level}`, level])).data)
+        if (dimensions[level].code === dimensions[`residence_${level}`].code)
+          home.set(String(dimensions[level].code), metrics[all])
+      let checked = 0
+      for (const { dimensions, metrics } of (await ask([out, all, share], [`residence_${level}`])).data) {
+        if (metrics[share] === null) continue
+        checked += 1
+        const stays = home.get(String(dimensions[`residence_${level}`].code)) ?? 0
+        t.equal(metrics[out] + stays, metrics[all], `${level}: outside and at home are all`)
+        // Both shares are rounded to two decimals.
+        t.ok(Math.abs(metrics[share] + (100 * stays) / metrics[all] - 100) < 0.005001, `${level}: 100 %`)
+      }
+      t.ok(checked > 1, `${checked} places`)
+    }
     // A pair needs the files of the hospital's state alone.
     const received = await ask(['admissions', 'admissions_outside_state'], ['residence_state'], {
       filters: [...filters, { dimension: 'state', operator: 'EQ', value: 'RR' }],
