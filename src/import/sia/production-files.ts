@@ -15,6 +15,7 @@ import {
 } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { STATES } from '../../model/territory/states.ts'
+import type { Sums } from '../aggregated/code-groups.ts'
 import { periodOfDigits, rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
@@ -22,7 +23,6 @@ import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/d
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
 import { integerCell } from '../sih/admission-cells.ts'
-import type { Sums } from '../sih/admission-files.ts'
 
 export interface ProductionFileName {
   readonly uf: string

@@ -49,7 +49,7 @@ export interface Diagnosis {
   readonly icsapGroup: string
   readonly causeGroup: string
   readonly code: string
-  /** The kept codes as one text. */
+  /** Category, chapter, ICSAP group and cause group, joined by bars. */
   readonly key: string
 }
 
@@ -61,16 +61,17 @@ export const parseCode = (cell: string): string => (/^\d{2}$/.test(cell.trim()) 
 /** @returns empty codes for a diagnosis that is not of CID-10, such as CID-9 before 1998 */
 export function parseDiagnosis(code: string): Diagnosis {
   if (!/^[A-Z]\d{2}[0-9A-Z]?$/.test(code))
-    return { category: '', chapter: '', icsapGroup: '', causeGroup: '', code, key: '' }
+    return { category: '', chapter: '', icsapGroup: '', causeGroup: '', code, key: '|||' }
   const category = code.slice(0, 3)
+  const chapter = chapterOf(category) ?? ''
   const [icsapGroup, causeGroup] = [icsapGroupOf(code), causeGroupOf(code)]
   return {
     category,
-    chapter: chapterOf(category) ?? '',
+    chapter,
     icsapGroup,
     causeGroup,
     code,
-    key: `${category}|${icsapGroup}|${causeGroup}`,
+    key: `${category}|${chapter}|${icsapGroup}|${causeGroup}`,
   }
 }
 

@@ -16,6 +16,7 @@ import {
   valueParts,
 } from '../../model/sih/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
+import { CodeGroups, remember, type Sums } from '../aggregated/code-groups.ts'
 import { rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
@@ -24,7 +25,6 @@ import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
 import {
   ageGroupOf,
-  type Diagnosis,
   integerCell,
   parseCode,
   parseDiagnosis,
@@ -78,7 +78,7 @@ export function refuseOtherKinds({ kind, uf, period }: AdmissionFileName, shown:
     )
 }
 
-/** Measures, in the order in which sums are stored. Each dataset keeps some of them. */
+/** Measures of a row, in their order. */
 export const MEASURES = [
   'admission_records',
   'admissions',
@@ -100,14 +100,29 @@ export type ResidenceCodes = readonly [string, string, string, string, string, s
 /** Municipality of residence, that of the hospital, chapter of the diagnosis, complexity, financing; '' if unknown. */
 export type FlowCodes = readonly [string, string, string, string, string]
 
-export interface Sums<Codes> {
-  readonly codes: Codes
-  /** Sums in the order of MEASURES. */
-  readonly values: readonly number[] | Float64Array
-}
-interface MutableSums<Codes> extends Sums<Codes> {
-  readonly values: number[]
-}
+type Measure = (typeof MEASURES)[number]
+const COUNTS = ['admission_records', 'admissions', 'days_of_stay', 'icu_days', 'deaths'] as const
+/** Measures of the groups by hospital, in the order of their sums. */
+export const HOSPITAL_MEASURES = [
+  ...COUNTS,
+  'value_total_cents',
+  'value_hospital_cents',
+  'value_professional_cents',
+  'discharges_in_month',
+] as const satisfies readonly Measure[]
+/** Measures of the groups by residence, in the order of their sums. */
+export const RESIDENCE_MEASURES = [
+  ...COUNTS,
+  'value_total_cents',
+  'discharges_in_month',
+  'icsap_universe_admissions',
+  'icsap_admissions',
+] as const satisfies readonly Measure[]
+/** Measures of the groups by residence and hospital, in the order of their sums. */
+export const FLOW_MEASURES = [...COUNTS, 'value_total_cents'] as const satisfies readonly Measure[]
+
+const groupsOf = <Codes extends readonly string[]>(measures: readonly Measure[]): CodeGroups<Codes> =>
+  new CodeGroups(measures.map((measure) => MEASURES.indexOf(measure)))
 
 export interface ReadAdmissions {
   readonly bytes: number
@@ -150,14 +165,9 @@ class AdmissionAggregator {
   readonly #period: number
   readonly #stateCode: string
   readonly #valueParts: readonly AdmissionColumn[] | null
-  readonly #hospitals = new Map<string, MutableSums<HospitalCodes>>()
-  readonly #residences = new Map<string, MutableSums<ResidenceCodes>>()
-  /** Caches groups by untrimmed cells, because most rows repeat the cells of an earlier row. */
-  readonly #hospitalsByCells = new Map<string, MutableSums<HospitalCodes> | null>()
-  readonly #residencesByCells = new Map<string, MutableSums<ResidenceCodes>>()
-  readonly #flows = new Map<string, MutableSums<FlowCodes>>()
-  readonly #flowsByCells = new Map<string, MutableSums<FlowCodes>>()
-  readonly #diagnoses = new Map<string, Diagnosis>()
+  readonly #hospitals = groupsOf<HospitalCodes>(HOSPITAL_MEASURES)
+  readonly #residences = groupsOf<ResidenceCodes>(RESIDENCE_MEASURES)
+  readonly #flows = groupsOf<FlowCodes>(FLOW_MEASURES)
   readonly #totals: number[] = MEASURES.map(() => 0)
   readonly #setAside: { row: number; reason: string }[] = []
   #unequalRows = 0
@@ -219,6 +229,13 @@ class AdmissionAggregator {
     const processingMonth = (ranges.ANO_CMPT?.length ?? 4) < 4 ? month.slice(2) : month
     const dischargeMonth = (ranges.DT_SAIDA?.length ?? 8) < 8 ? month.slice(2) : month
     const values: number[] = MEASURES.map(() => 0)
+    const municipalityOf = remember(parseMunicipality)
+    const facilityOf = remember(parseFacility)
+    const codeOf = remember(parseCode)
+    const diagnosisOf = remember((cell) => parseDiagnosis(cell.trim()))
+    /** '' for a cell that is no procedure. */
+    const procedureOf = remember((cell) => (/^\d{8}(\d\d)?$/.test(cell.trim()) ? cell.trim() : ''))
+    const raceOf = remember((cell) => parseRace(cell.trim()))
     return (bytes, start, record) => {
       const row = record + 2
       this.#checkRow(
@@ -242,48 +259,38 @@ class AdmissionAggregator {
       values[7] = sumCents(bytes, start, professionalValues)
       values[8] =
         admissionCount === 1 && readText(bytes, start, 'DT_SAIDA').startsWith(dischargeMonth) ? 1 : 0
-      const procedure = readCell(bytes, start, 'PROC_REA')
-      const diagnosis = this.#findDiagnosis(readCell(bytes, start, 'DIAG_PRINC'))
+      const procedureCell = readCell(bytes, start, 'PROC_REA')
+      const diagnosis = diagnosisOf(readCell(bytes, start, 'DIAG_PRINC'))
       const isCompared =
         admissionCount === 1 &&
         diagnosis.category !== '' &&
-        isInIcsapUniverse(procedure.trimEnd(), diagnosis.code)
+        isInIcsapUniverse(procedureCell.trimEnd(), diagnosis.code)
       values[9] = Number(isCompared)
       values[10] = Number(isCompared && diagnosis.icsapGroup !== OUTSIDE_ICSAP)
       if (values.some(Number.isNaN)) {
         this.#setAside.push({ row, reason: 'unreadable_number' })
         return
       }
-      const municipality = readCell(bytes, start, 'MUNIC_MOV')
-      const complexity = readCell(bytes, start, 'COMPLEX')
-      const financing = readCell(bytes, start, 'FINANC')
-      const hospital = this.#findHospital([
-        readCell(bytes, start, 'CNES'),
-        municipality,
-        procedure,
-        readCell(bytes, start, 'CAR_INT'),
-        complexity,
-        financing,
-      ])
-      if (hospital === null) {
+      const procedure = procedureOf(procedureCell)
+      if (procedure === '') {
         this.#setAside.push({ row, reason: 'no_procedure' })
         return
       }
       if (partColumns !== null && sumCents(bytes, start, partColumns) !== total) this.#unequalRows += 1
       if (identity !== '1' && identity !== '3' && identity !== '5') this.#otherKindRows += 1
-      const home = readCell(bytes, start, 'MUNIC_RES')
-      const residence = this.#findResidence(
-        home,
-        diagnosis,
-        ageGroupOf(readText(bytes, start, 'COD_IDADE'), readNumber(bytes, start, 'IDADE', 0)),
-        readText(bytes, start, 'SEXO'),
-        hasRace ? readText(bytes, start, 'RACA_COR') : null,
-      )
-      const flow = this.#findFlow(home, municipality, diagnosis, complexity, financing)
+      const facility = facilityOf(readCell(bytes, start, 'CNES'))
+      const municipality = municipalityOf(readCell(bytes, start, 'MUNIC_MOV'))
+      const home = municipalityOf(readCell(bytes, start, 'MUNIC_RES'))
+      const character = codeOf(readCell(bytes, start, 'CAR_INT'))
+      const resources = `${codeOf(readCell(bytes, start, 'COMPLEX'))}|${codeOf(readCell(bytes, start, 'FINANC'))}`
+      const age = ageGroupOf(readText(bytes, start, 'COD_IDADE'), readNumber(bytes, start, 'IDADE', 0))
+      const sex = parseSex(readText(bytes, start, 'SEXO'))
+      // A file without the column says nothing of race, which is not the same as not informed.
+      const race = hasRace ? raceOf(readCell(bytes, start, 'RACA_COR')) : ''
       addValues(this.#totals, values)
-      addValues(hospital.values, values)
-      addValues(residence.values, values)
-      addValues(flow.values, values)
+      this.#hospitals.add(`${facility}|${municipality}|${procedure}|${character}|${resources}`, values)
+      this.#residences.add(`${home}|${diagnosis.key}|${age}|${sex}|${race}`, values)
+      this.#flows.add(`${home}|${municipality}|${diagnosis.chapter}|${resources}`, values)
     }
   }
 
@@ -291,106 +298,17 @@ class AdmissionAggregator {
     if (published !== expected) throw rowUnlikeName(this.#name, { row, column, what, isFirst: row === 2 })
   }
 
-  /** @param cells untrimmed cells; @returns null if the procedure is invalid */
-  #findHospital(cells: HospitalCodes): MutableSums<HospitalCodes> | null {
-    const [facility, municipality, procedure, character, complexity, financing] = cells
-    const key = `${facility}${municipality}${procedure}${character}${complexity}${financing}`
-    let group = this.#hospitalsByCells.get(key)
-    if (group === undefined) {
-      const code = procedure.trim()
-      group = /^\d{8}(\d\d)?$/.test(code)
-        ? findOrAddGroup(this.#hospitals, [
-            parseFacility(facility),
-            parseMunicipality(municipality),
-            code,
-            parseCode(character),
-            parseCode(complexity),
-            parseCode(financing),
-          ])
-        : null
-      this.#hospitalsByCells.set(key, group)
-    }
-    return group
-  }
-
-  /** @param cell untrimmed cell */
-  #findDiagnosis(cell: string): Diagnosis {
-    const diagnosis = this.#diagnoses.get(cell) ?? parseDiagnosis(cell.trim())
-    this.#diagnoses.set(cell, diagnosis)
-    return diagnosis
-  }
-
-  /** @param municipality untrimmed cell; @param race null if the file has no such column */
-  #findResidence(
-    municipality: string,
-    { category, chapter, icsapGroup, causeGroup, key: diagnosisKey }: Diagnosis,
-    ageGroup: string,
-    sex: string,
-    race: string | null,
-  ): MutableSums<ResidenceCodes> {
-    const sexCode = parseSex(sex)
-    const raceCode = race === null ? '' : parseRace(race)
-    const key = `${municipality}|${diagnosisKey}|${ageGroup}|${sexCode}|${raceCode}`
-    let group = this.#residencesByCells.get(key)
-    if (group === undefined) {
-      group = findOrAddGroup(this.#residences, [
-        parseMunicipality(municipality),
-        category,
-        chapter,
-        icsapGroup,
-        causeGroup,
-        ageGroup,
-        sexCode,
-        raceCode,
-      ])
-      this.#residencesByCells.set(key, group)
-    }
-    return group
-  }
-
-  #findFlow(
-    residence: string,
-    hospital: string,
-    { chapter }: Diagnosis,
-    complexity: string,
-    financing: string,
-  ): MutableSums<FlowCodes> {
-    const key = `${residence}|${hospital}|${chapter}|${complexity}|${financing}`
-    let group = this.#flowsByCells.get(key)
-    if (group === undefined) {
-      group = findOrAddGroup(this.#flows, [
-        parseMunicipality(residence),
-        parseMunicipality(hospital),
-        chapter,
-        parseCode(complexity),
-        parseCode(financing),
-      ])
-      this.#flowsByCells.set(key, group)
-    }
-    return group
-  }
-
   result(): Omit<ReadAdmissions, 'bytes' | 'sha256' | 'rows' | 'columns'> {
     return {
-      byHospital: this.#hospitals.values(),
-      byResidence: this.#residences.values(),
-      byFlow: this.#flows.values(),
+      byHospital: this.#hospitals,
+      byResidence: this.#residences,
+      byFlow: this.#flows,
       totals: this.#totals,
       unequalValues: this.#valueParts === null ? null : this.#unequalRows,
       otherKinds: this.#otherKindRows,
       setAside: this.#setAside,
     }
   }
-}
-
-function findOrAddGroup<Codes extends readonly string[]>(
-  groups: Map<string, MutableSums<Codes>>,
-  codes: Codes,
-): MutableSums<Codes> {
-  const key = codes.join('|')
-  const group = groups.get(key) ?? { codes, values: MEASURES.map(() => 0) }
-  groups.set(key, group)
-  return group
 }
 
 function addValues(sums: number[], values: readonly number[]): void {

@@ -5,7 +5,7 @@ import type { CodeList } from '../aggregated/code-tables.ts'
 import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
 import type { Session } from '../session.ts'
 import type { NamedCheck } from '../write-parquet.ts'
-import { MEASURES } from './admission-files.ts'
+import { FLOW_MEASURES, HOSPITAL_MEASURES, MEASURES, RESIDENCE_MEASURES } from './admission-files.ts'
 import { addDistances } from './distances.ts'
 
 export const CODE_LISTS: readonly CodeList[] = [
@@ -35,7 +35,7 @@ export const TABLES: readonly StagedTable[] = [
       'complexity_code',
       'financing_code',
     ],
-    measures: MEASURES,
+    measures: HOSPITAL_MEASURES,
     columns: `cnes_code, place_uf AS uf, place_code AS municipality_ibge_code, any_value(place_name) AS municipality_name, procedure_code,
       ${sigtapPrefix(2)} AS procedure_group_code, ${sigtapPrefix(4)} AS procedure_subgroup_code, ${sigtapPrefix(6)} AS procedure_form_code,
       care_character_code, complexity_code, financing_code`,
@@ -55,7 +55,7 @@ export const TABLES: readonly StagedTable[] = [
       'sex',
       'race_code',
     ],
-    measures: MEASURES,
+    measures: RESIDENCE_MEASURES,
     columns: `place_uf AS residence_uf, place_code AS residence_municipality_code, diagnosis_chapter_code, diagnosis_category_code,
       icsap_group_code, cause_group_code, age_group, sex, race_code`,
     stateWithoutCode: 'none',
@@ -64,7 +64,7 @@ export const TABLES: readonly StagedTable[] = [
     dataset: 'hospital_admission_flows',
     groups: 'byFlow',
     codes: ['published6', 'hospital6', 'diagnosis_chapter_code', 'complexity_code', 'financing_code'],
-    measures: MEASURES,
+    measures: FLOW_MEASURES,
     mapFirst: mapResidence,
     columns: `residence_uf, residence_municipality_code, place_uf AS uf, place_code AS hospital_municipality_code, place_code AS municipality_ibge_code,
       diagnosis_chapter_code, complexity_code, financing_code, coalesce(residence_municipality_code, 0) AS residence_key,
@@ -124,9 +124,11 @@ export async function checkMonth(
     'admission_records_equal_snapshot',
     Math.abs(sumFiles(({ rows, setAside }) => rows - setAside) - sumFiles(({ totals }) => totals[0] ?? 0)),
   )
-  const totals = files.map((file) => file.totals)
-  for (const table of TABLES)
+  for (const table of TABLES) {
+    const positions = table.measures.map((measure) => (MEASURES as readonly string[]).indexOf(measure))
+    const totals = files.map((file) => positions.map((position) => file.totals[position] ?? 0))
     addCheck(`${table.dataset}_sums_equal_snapshot`, await compareSums(session, 'sih', table, totals))
+  }
   addCheck(
     'admissions_have_municipalities',
     await session.number(`SELECT count(*) FROM ${HOSPITAL_ROWS} WHERE municipality_ibge_code IS NULL`),

@@ -10,11 +10,11 @@ import { chapterOf } from '../../model/sih/code-lists.ts'
 import { type InfantAge, PLACE_NOT_INFORMED, PLACES_OF_DEATH } from '../../model/sim/code-lists.ts'
 import { CID10_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
+import type { Sums } from '../aggregated/code-groups.ts'
 import { keyOfCells, openNamedCells } from '../aggregated/named-cells.ts'
 import { ImportError } from '../import-error.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
-import type { Sums } from '../sih/admission-files.ts'
 
 /** `state`: a state. `country`: all states again. `DOREXT`: residents abroad. The others are parts of the state files or apart from them. */
 export type DeathKind = 'state' | 'country' | 'DOEXT' | 'DOINF' | 'DOMAT' | 'DOFET' | 'DOREXT' | 'DORIG'

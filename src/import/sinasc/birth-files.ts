@@ -7,11 +7,11 @@ import { RACE_NOT_INFORMED, RACE_OF_VITAL_RECORDS } from '../../model/classifica
 import { DELIVERIES } from '../../model/sinasc/code-lists.ts'
 import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sinasc/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
+import type { Sums } from '../aggregated/code-groups.ts'
 import { keyOfCells, openNamedCells } from '../aggregated/named-cells.ts'
 import { ImportError } from '../import-error.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
-import type { Sums } from '../sih/admission-files.ts'
 
 export interface BirthFileName {
   /** State of residence of the mothers; BR repeats all states, EX are residents abroad, IG those of unknown residence. */
