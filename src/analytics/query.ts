@@ -128,9 +128,10 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   const { plan, normalised } = prepared
   const total = Number(row?.total_rows ?? 0)
   const rowsSha256 = String(row?.rows_sha256 ?? '')
-  const missing = plan.metrics.flatMap(({ code: metric, denominator }, index): Note[] => {
+  const missing = plan.metrics.flatMap(({ code: metric, denominator, lifeTable }, index): Note[] => {
     const rows = Number(row?.[`missing_${index}`] ?? 0)
-    const reason = denominator === null ? 'no_population' : 'no_denominator'
+    const reason =
+      lifeTable !== null ? 'no_life_table' : denominator === null ? 'no_population' : 'no_denominator'
     return rows > 0 ? [{ code: 'null_rows', metric, rows, total_rows: total, reason }] : []
   })
   const fingerprint = fingerprintOf(view.id, normalised, rowsSha256)

@@ -85,6 +85,11 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
       ),
     ]),
   ),
+  life_expectancy_at_birth: both(
+    'Resume a mortalidade dos meses pedidos; não prevê quanto viverá quem nasce hoje. Óbitos de idade desconhecida ficam de fora, e os não registrados a aumentam. Difere da tábua do IBGE, que corrige o sub-registro e tem outra população. Os residentes são os do ano mais novo importado, em qualquer ano dos óbitos.',
+    'It sums up the mortality of the requested months, and does not foretell how long those live who are born today. Deaths of unknown age are left out, and those that nobody registered raise it. It differs from the tables of IBGE, which correct for under-registration and use another population. Residents are those of the newest imported year, whatever the year of the deaths.',
+    OF_DEATHS,
+  ),
   maternal_mortality_ratio: both(
     'Óbitos maternos pela regra oficial (sem os tardios, O96, e as sequelas, O97) por 100 mil nascidos vivos. Óbitos maternos sob outra causa não aparecem, e nenhum fator os corrige. Sem dado nos anos da CID-9.',
     'Maternal deaths by the official rule (without late ones, O96, and sequelae, O97) per 100,000 live births. Maternal deaths under another cause are not seen, and no factor corrects for them. Null in years of CID-9.',

@@ -98,7 +98,10 @@ export const RESIDENCE_DIMENSIONS = withGroupings([
   'residence_state',
   'residence_municipality',
   'residence_health_region',
+  'residence_region',
 ])
+/** Dimensions whose members are the five major regions. */
+export const REGION_DIMENSIONS: ReadonlySet<DimensionCode> = new Set(['region', 'residence_region'])
 export const isMunicipality = (code: DimensionCode): boolean =>
   code === 'municipality' || code === 'residence_municipality'
 /** @returns whether the codes are territories, of facilities or of residents */

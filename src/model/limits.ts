@@ -4,7 +4,7 @@
  * Methods and constants are those of docs/statistics.md. The constants are rounded once, here; everything computed from them uses
  * only +, −, ×, ÷ and √ of IEEE doubles, so that equal numbers give equal limits on every machine.
  */
-import { type MetricCode, measuresOf, metricOf, unitOf } from './metrics.ts'
+import { isLifeExpectancy, type MetricCode, measuresOf, metricOf, unitOf } from './metrics.ts'
 import type { Measure, Text } from './types.ts'
 
 export const LIMIT_LEVELS = [0.95, 0.998] as const
@@ -23,6 +23,10 @@ export const LIMIT_METHODS = {
   dobson: {
     pt: 'Dobson para taxas padronizadas; sem limites abaixo de 10 eventos',
     en: 'Dobson for standardized rates; no limits below 10 events',
+  },
+  chiang: {
+    pt: 'variância de Chiang para a esperança de vida, com a de Silcocks na última faixa, que é aberta',
+    en: "Chiang's variance for life expectancy, with that of Silcocks in the open last group",
   },
 } as const satisfies Readonly<Record<string, Text>>
 export type LimitMethod = keyof typeof LIMIT_METHODS
@@ -70,6 +74,7 @@ export function limitsOf(code: MetricCode): Limits {
   const { numerator, less, denominator } = measuresOf(code)
   if (less !== null || !isOfEvents(numerator)) return { method: 'none', reason: reasonOf(code, numerator) }
   if (denominator?.standardizedBy !== undefined) return { method: 'dobson' }
+  if (isLifeExpectancy(code)) return { method: 'chiang' }
   // Deaths are no part of the births of the same months, so their ratio is no proportion.
   const isProportion =
     denominator !== null && isOfEvents(denominator) && denominator.dataset === numerator.dataset

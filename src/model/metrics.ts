@@ -130,6 +130,11 @@ export const decimalsOfMetric = (code: MetricCode): number => {
   return metric.kind === 'ratio' ? metric.decimals : unitOf(code) === 1 ? 0 : 2
 }
 
+export function isLifeExpectancy(code: MetricCode): boolean {
+  const metric = metricOf(code)
+  return metric.kind === 'ratio' && metric.isLifeExpectancy === true
+}
+
 /** @returns the capabilities that a key needs for a metric; rates do not need demography.read */
 export const capabilitiesOf = (code: MetricCode): Capability[] => factDatasetsOf(code).map(capabilityOf)
 /** @returns whether a metric is a rate per inhabitant; its denominator covers a territory, so no facility has one */

@@ -6,6 +6,7 @@
 import { STANDARD_POPULATIONS } from './demography/standard-populations.ts'
 import { declare, type Namer, type ParamsOf } from './note-lists/declare.ts'
 import { isAll, listFiles, listMonths, listPeriods, NAMED_MAX, othersOf } from './note-lists/lists.ts'
+import { NULL_REASONS } from './note-lists/null-reasons.ts'
 import { PRICES } from './note-lists/prices.ts'
 import { NOTES as DEATHS } from './sim/notes.ts'
 import { NOTES as BIRTHS } from './sinasc/notes.ts'
@@ -247,17 +248,17 @@ const POPULATION = {
 
 const VALUES = {
   null_rows: declare({
-    when: 'A metric is null in some rows: their places are not in the source of the population, or they have no denominator.',
+    when: 'A metric is null in some rows: their places are not in the source of the population, or they have no denominator, or too few people or deaths for a life table.',
     params: {
       metric: 'code',
       rows: 'count',
       total_rows: 'count',
-      reason: ['no_population', 'no_denominator'],
+      reason: ['no_population', 'no_denominator', 'no_life_table'],
     },
     pt: ({ metric, rows, total_rows, reason }, name) =>
-      `${name(metric)}: sem dado em ${rows} de ${total_rows} linhas, que ${reason === 'no_population' ? 'não estão na fonte da população' : 'não têm denominador'}.`,
+      `${name(metric)}: sem dado em ${rows} de ${total_rows} linhas, que ${NULL_REASONS[reason].pt}.`,
     en: ({ metric, rows, total_rows, reason }, name) =>
-      `${name(metric)}: null in ${rows} of ${total_rows} rows, which ${reason === 'no_population' ? 'are not in the source of the population' : 'have no denominator'}.`,
+      `${name(metric)}: null in ${rows} of ${total_rows} rows, which ${NULL_REASONS[reason].en}.`,
   }),
   no_share: declare({
     when: 'A share was requested of a metric whose groups do not add up.',

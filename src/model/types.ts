@@ -142,7 +142,7 @@ export interface DimensionDeclaration {
   /** Sort order of members: territories and facilities by name, all others by code. */
   readonly order: 'name' | 'code'
   /** The dimension follows from the fact's state or municipality, by the release's list of municipalities. */
-  readonly derivedFrom?: 'state' | 'municipality' | 'residence_municipality'
+  readonly derivedFrom?: 'state' | 'municipality' | 'residence_state' | 'residence_municipality'
   /** Code for a missing value in the published file; without it, a missing value is null. */
   readonly unknown?: string
   /** Few rows have a code, so a file without any still carries the dimension. */
@@ -222,6 +222,8 @@ export interface RatioMetric extends MetricBase {
   readonly denominatorPart?: MetricPart
   /** Divides within each age group, then sums the quotients by the shares of a standard population. */
   readonly standardizedBy?: StandardName
+  /** The value is the life expectancy at birth that deaths and residents by age give, not their quotient. */
+  readonly isLifeExpectancy?: true
   readonly scale: number
   readonly decimals: 2
   /** Dimensions of the dataset that the quotient has no meaning by. */

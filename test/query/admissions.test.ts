@@ -46,11 +46,11 @@ for (const name of ['hospitals', 'beds'])
     `CREATE VIEW ${name} AS SELECT f.*, p.region_code, p.health_region_code, p.health_macroregion_code FROM ${name}_stored f LEFT JOIN places p ON p.ibge_code = f.municipality_ibge_code`,
   )
 await connection.run(
-  'CREATE VIEW residences AS SELECT f.*, p.health_region_code AS residence_health_region_code FROM residences_stored f LEFT JOIN places p ON p.ibge_code = f.residence_municipality_code',
+  'CREATE VIEW residences AS SELECT f.*, p.health_region_code AS residence_health_region_code, p.region_code AS residence_region_code FROM residences_stored f LEFT JOIN places p ON p.ibge_code = f.residence_municipality_code',
 )
 
 await connection.run(
-  'CREATE VIEW flows_placed AS SELECT f.*, h.region_code, h.health_region_code, h.health_macroregion_code, r.health_region_code AS residence_health_region_code FROM flows f LEFT JOIN places h ON h.ibge_code = f.hospital_municipality_code LEFT JOIN places r ON r.ibge_code = f.residence_municipality_code',
+  'CREATE VIEW flows_placed AS SELECT f.*, h.region_code, h.health_region_code, h.health_macroregion_code, r.health_region_code AS residence_health_region_code, r.region_code AS residence_region_code FROM flows f LEFT JOIN places h ON h.ibge_code = f.hospital_municipality_code LEFT JOIN places r ON r.ibge_code = f.residence_municipality_code',
 )
 
 /** Top and bottom as sums over a table; cents become reais by a bottom of 100. */
@@ -163,6 +163,7 @@ const COLUMNS: Readonly<Record<string, string>> = {
   residence_state: 'residence_uf',
   residence_municipality: 'residence_municipality_code',
   residence_health_region: 'residence_health_region_code',
+  residence_region: 'residence_region_code',
 }
 const OF_RESIDENCE = new Set([
   'diagnosis_chapter',
@@ -175,12 +176,14 @@ const OF_RESIDENCE = new Set([
   'residence_state',
   'residence_municipality',
   'residence_health_region',
+  'residence_region',
 ])
 /** What the population has of a residence. */
 const OF_PEOPLE: Readonly<Record<string, string>> = {
   residence_uf: 'r.uf',
   residence_municipality_code: 'CAST(r.municipality_code AS INTEGER)',
   residence_health_region_code: 'p.health_region_code',
+  residence_region_code: 'p.region_code',
 }
 
 /** Brazil on 1 July 2010, by age group (POPSBR): written again, as everything here is. */

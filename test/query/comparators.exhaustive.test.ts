@@ -56,6 +56,7 @@ const COMPARED: readonly (readonly [
   ['municipality', 'region', 'region', ['population_growth_since_census', 'beds_existing_per_100k']],
   ['state', 'region', 'region', ['population_census', 'beds_existing_per_100k']],
   ['residence_municipality', 'state', 'residence_state', ['admissions_per_10k', 'hospital_mortality_share']],
+  ['residence_municipality', 'region', 'residence_region', ['admissions_per_10k']],
   ['residence_municipality', 'health_region', 'residence_health_region', ['admissions_per_10k']],
 ]
 

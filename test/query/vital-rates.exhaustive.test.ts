@@ -2,12 +2,40 @@
  * Rates of deaths and births against plain SQL over the same records: ratios across both areas, rates of residents by age, and shares
  * of births. A side that was not collected gives null with a note.
  */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
+import { lifeTableSql } from '../../src/query/analytics/dialect/duckdb/life-table.ts'
 import { writePointer } from '../../src/release/writer.ts'
+import { readSettings } from '../../src/settings.ts'
+import { print, sql, TEXT } from '../../src/sql.ts'
+import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
+import {
+  LIFE_TABLE_SCRIPT,
+  lifeExpectancy,
+  PUBLISHED_TABLE,
+  PUBLISHED_YEARS,
+  type TwinAge,
+} from '../fixtures/life-table-twin.ts'
 import { poisson, rounded, wilson } from '../fixtures/limits-twin.ts'
+import { runPython, withoutPython } from '../fixtures/python.ts'
 import { countOf } from '../fixtures/rings.ts'
+import { temporaryFolder } from '../fixtures/small-release.ts'
+import {
+  askingVital,
+  COLUMNS,
+  divide,
+  inRoraima,
+  inYear,
+  isAllowed,
+  isTime,
+  METRICS,
+  TWINS,
+  type Twin,
+} from '../fixtures/vital-questions.ts'
 import { importVitalRecords } from '../fixtures/vital-records.ts'
 
 const { releasesDir, result, ask } = await importVitalRecords()
@@ -16,118 +44,7 @@ const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 const { draw, pick, shuffle } = createDraws(20)
 
-interface Twin {
-  readonly scale: number
-  /** Table and condition of each side. */
-  readonly top: readonly [table: string, condition: string]
-  readonly bottom: readonly [table: string, condition: string] | null
-}
-const infant = (condition: string): Twin => ({
-  scale: 1000,
-  top: ['deaths', condition],
-  bottom: ['births', 'true'],
-})
-const ofKnown = (column: string): Twin => ({
-  scale: 100,
-  top: ['births', column],
-  bottom: ['births', `${column} IS NOT NULL`],
-})
-const TWINS: Readonly<Record<string, Twin>> = {
-  deaths: { scale: 1, top: ['deaths', 'true'], bottom: null },
-  births: { scale: 1, top: ['births', 'true'], bottom: null },
-  infant_mortality_rate: infant('infant_age IS NOT NULL'),
-  neonatal_mortality_rate: infant("infant_age IN ('early_neonatal', 'late_neonatal')"),
-  early_neonatal_mortality_rate: infant("infant_age = 'early_neonatal'"),
-  late_neonatal_mortality_rate: infant("infant_age = 'late_neonatal'"),
-  post_neonatal_mortality_rate: infant("infant_age = 'post_neonatal'"),
-  maternal_mortality_ratio: { scale: 100_000, top: ['deaths', 'is_maternal'], bottom: ['births', 'true'] },
-  ill_defined_deaths_share: { scale: 100, top: ['deaths', "chapter = '18'"], bottom: ['deaths', 'true'] },
-  external_cause_deaths: { scale: 1, top: ['deaths', "chapter = '20'"], bottom: null },
-  maternal_deaths: { scale: 1, top: ['deaths', 'is_maternal'], bottom: null },
-  premature_ncd_deaths_per_100k: {
-    scale: 100_000,
-    top: ['deaths', 'is_premature'],
-    bottom: ['residents', "age_group >= '30' AND age_group < '70'"],
-  },
-  low_birth_weight_share: ofKnown('is_low'),
-  preterm_share: ofKnown('is_preterm'),
-  caesarean_share: ofKnown('is_caesarean'),
-  prenatal_7plus_share: ofKnown('has_many'),
-  adolescent_mothers_share: ofKnown('is_adolescent'),
-}
-const METRICS = Object.keys(TWINS)
-
-/** Dimension → column of the table. */
-const COLUMNS: Readonly<Record<string, string>> = {
-  reference_period: 'period',
-  reference_year: 'year',
-  residence_state: 'uf',
-  residence_municipality: 'municipality',
-  sex: 'sex',
-  race: 'race',
-}
-/** By sex, the ratio of maternal deaths has no meaning; residents have no race. */
-const isAllowed = (metric: string, dimension: string): boolean =>
-  !(
-    (metric === 'maternal_mortality_ratio' && dimension === 'sex') ||
-    (metric === 'premature_ncd_deaths_per_100k' && dimension === 'race')
-  )
-const isTime = (dimension: string): boolean => dimension.startsWith('reference_')
-
-type Counts = ReadonlyMap<string, number>
-async function countBy(
-  [table, condition]: readonly [string, string],
-  groups: readonly string[],
-  where: string,
-): Promise<Counts> {
-  const columns = groups.map((code) => COLUMNS[code])
-  const value = table === 'residents' ? 'sum(people)' : 'count(*)'
-  const rows = await ask(
-    `SELECT ${[...columns, `${value} FILTER (WHERE ${condition}) AS counted`].join(', ')} FROM ${table} WHERE ${where} ${groups.length === 0 ? '' : 'GROUP BY ALL'}`,
-  )
-  return new Map(
-    rows.map((row) => [
-      columns.map((column) => row[column ?? ''] ?? null).join('|'),
-      Number(row.counted ?? 0),
-    ]),
-  )
-}
-
-/** Half away from zero, exactly: integers until the last step. */
-const divide = (top: number, bottom: number, scale: number): number =>
-  Number((2n * BigInt(top) * BigInt(scale) * 100n + BigInt(bottom)) / (2n * BigInt(bottom))) / 100
-
-interface Asked {
-  readonly status: number
-  readonly rows: ReadonlyMap<string, Readonly<Record<string, number | string | null>>>
-  readonly notes: readonly { readonly code: string }[]
-  readonly body: { readonly errors?: unknown }
-}
-async function question(
-  body: Record<string, unknown> & { readonly group_by: readonly string[] },
-): Promise<Asked> {
-  const reply = await client.query({ limit: 10_000, ...body })
-  const rows = (reply.body.data ?? []).map(
-    ({
-      dimensions,
-      metrics,
-    }: {
-      dimensions: Record<string, { code: unknown }>
-      metrics: Record<string, number>
-    }) => [
-      body.group_by
-        .map((code) => {
-          const member = dimensions[code]?.code ?? null
-          return member === null ? null : String(member).replace(/^(\d{4})-(\d\d)$/, '$1$2')
-        })
-        .join('|'),
-      metrics,
-    ],
-  )
-  return { status: reply.status, rows: new Map(rows), notes: reply.body.meta?.notes ?? [], body: reply.body }
-}
-const inRoraima = { dimension: 'residence_state', operator: 'EQ', value: 'RR' }
-const inYear = (year: number) => ({ dimension: 'reference_year', operator: 'EQ', value: year })
+const { question, countBy, tablesBy } = askingVital(client, ask)
 
 t.test('drawn questions on Roraima, which has both sides', async (t) => {
   for (let index = 0; index < countOf(60, 20); index += 1) {
@@ -278,4 +195,178 @@ t.test('a side that was not collected gives null and a note that names it', asyn
       [{ dataset: missing, states: ['AC'] }],
     )
   }
+})
+
+t.test('life expectancy equals the published example, a textbook twin and Python', async (t) => {
+  const connection = await (await DuckDBInstance.create(':memory:')).connect()
+  const compute = async (ages: readonly TwinAge[]): Promise<readonly [number, number]> => {
+    const table = lifeTableSql(
+      ages.map(({ deaths, people, years, lived }) => ({
+        years,
+        livedByDying: lived * (years ?? 0),
+        deaths: TEXT(String(deaths)),
+        residents: TEXT(String(people)),
+      })),
+      TEXT('12'),
+    )
+    const { text } = print(sql`SELECT ${table.years} AS years, ${table.variance} AS variance`, () => '')
+    const [row] = (await connection.runAndReadAll(text)).getRowObjectsJson()
+    return [Number(row?.years), Number(row?.variance)]
+  }
+  for (const [first, published] of Object.entries(PUBLISHED_YEARS)) {
+    // At later ages the first group has lived a half, as the others.
+    const [years, variance] = await compute(PUBLISHED_TABLE.slice(Number(first)))
+    const found = [years, years - 1.96 * Math.sqrt(variance), years + 1.96 * Math.sqrt(variance)]
+    t.same(
+      found.map((value) => value.toFixed(6)),
+      published.map((value) => value.toFixed(6)),
+      `from age group ${first} on`,
+    )
+  }
+  const drawn = Array.from({ length: countOf(40, 10) }, () =>
+    PUBLISHED_TABLE.map((age) => ({
+      ...age,
+      deaths: draw(3) === 0 ? 1 + draw(3) : 1 + draw(age.people),
+      people: age.people,
+    })),
+  )
+  const found = await Promise.all(drawn.map(compute))
+  const isNear = (left: number, right: number): boolean =>
+    Math.abs(left - right) <= 1e-9 * Math.max(1, Math.abs(right))
+  const compare = (name: string, others: readonly (readonly [number, number] | null)[]): void => {
+    found.forEach(([years, variance], index) => {
+      const [otherYears, otherVariance] = others[index] ?? [Number.NaN, Number.NaN]
+      t.ok(
+        isNear(years, otherYears) && isNear(variance, otherVariance),
+        `${name} ${index}: ${years} ${variance}, ${otherYears} ${otherVariance}`,
+      )
+    })
+  }
+  compare(
+    'twin',
+    drawn.map((ages) => lifeExpectancy(ages)),
+  )
+  const missing = withoutPython('json')
+  if (missing !== false) t.comment(missing)
+  else compare('Python', JSON.parse((await runPython(LIFE_TABLE_SCRIPT, JSON.stringify(drawn))).stdout))
+})
+
+t.test('life expectancy by place, sex, month and window, with limits and comparator', async (t) => {
+  const metric = 'life_expectancy_at_birth'
+  const z = 1.9599639845400543
+  const questions: readonly (readonly [string[], Record<string, unknown>, string, number])[] = [
+    [['residence_state'], { filters: [inRoraima, inYear(2021)] }, 'year = 2021', 12],
+    [['residence_state', 'sex'], { filters: [inRoraima, inYear(2020)] }, 'year = 2020', 12],
+    [['residence_municipality'], { filters: [inRoraima, inYear(2021)] }, 'year = 2021', 12],
+    [
+      [],
+      { filters: [inRoraima, { dimension: 'reference_year', operator: 'IN', value: [2020, 2021] }] },
+      'true',
+      24,
+    ],
+    [
+      ['residence_state'],
+      { filters: [inRoraima, { dimension: 'reference_period', operator: 'EQ', value: '2021-05' }] },
+      'period = 202105',
+      1,
+    ],
+  ]
+  let [shown, empty] = [0, 0]
+  for (const [group_by, options, when, months] of questions) {
+    const asked = await question({ metrics: [metric], group_by, limits: 0.95, ...options })
+    t.equal(asked.status, 200, JSON.stringify(asked.body.errors ?? ''))
+    const columns = group_by.map((code) => COLUMNS[code] ?? '')
+    const tables = await tablesBy(columns, `uf = 'RR' AND ${when}`)
+    for (const [key, row] of asked.rows) {
+      const ages = tables.get(key) ?? []
+      const people = ages.reduce((sum, age) => sum + age.people, 0)
+      const expected = people < 5000 ? null : lifeExpectancy(ages, months)
+      const values = [row[metric], row[`${metric}__lower`], row[`${metric}__upper`]]
+      if (expected === null) {
+        empty += 1
+        t.same(values, [null, null, null], `${group_by.join()} ${key}`)
+        continue
+      }
+      shown += 1
+      const [years, variance] = expected
+      const error = z * Math.sqrt(variance)
+      t.same(
+        values,
+        [years, years - error, years + error].map((value) => rounded(value)),
+        `${group_by.join()} ${key}`,
+      )
+    }
+    if ([...asked.rows.values()].some((row) => row[metric] === null))
+      t.ok(
+        asked.notes.some((note) => note.code === 'null_rows'),
+        'a note says why rows are null',
+      )
+  }
+  t.ok(shown > 4 && empty > 0, `${shown} values, ${empty} nulls`)
+  const window = await question({
+    metrics: [metric],
+    group_by: ['reference_period'],
+    filters: [inRoraima, { dimension: 'reference_period', operator: 'EQ', value: '2021-06' }],
+    window: { months: 12 },
+  })
+  const [ages = []] = (await tablesBy([], "uf = 'RR' AND period > 202006 AND period <= 202106")).values()
+  t.equal(window.rows.get('202106')?.[metric], rounded(lifeExpectancy(ages)?.[0] ?? 0))
+  const compared = await question({
+    metrics: [metric],
+    group_by: ['residence_municipality'],
+    filters: [inRoraima, inYear(2021)],
+    compare_to: { with: 'state' },
+  })
+  const state = await question({
+    metrics: [metric],
+    group_by: ['residence_state'],
+    filters: [inRoraima, inYear(2021)],
+  })
+  for (const row of compared.rows.values())
+    t.equal(row[`${metric}__comparator`], state.rows.get('RR')?.[metric])
+  t.equal((await question({ metrics: [metric], group_by: ['cause_chapter'] })).status, 400)
+})
+
+t.test('lineage, explain and reports of rates', async (t) => {
+  for (const metric of ['infant_mortality_rate', 'premature_ncd_deaths_per_100k', 'low_birth_weight_share']) {
+    const body = { metrics: [metric], group_by: ['residence_state'], filters: [inRoraima, inYear(2021)] }
+    const totals: number[] = []
+    for (const side of ['numerator', 'denominator']) {
+      let [sum, offset, hasMore] = [0, 0, true]
+      for (; hasMore; offset += 1000) {
+        const page = await client.post('/v1/analytics/lineage', {
+          ...{ ...body, key: { residence_state: 'RR' }, side, limit: 1000, offset },
+        })
+        for (const { contribution, sources } of page.body.data) {
+          sum += contribution
+          if (sources.length === 0) t.fail(`${metric}: a record without its file`)
+        }
+        hasMore = page.body.pagination.has_more
+      }
+      totals.push(sum)
+    }
+    const [top = 0, bottom = 0] = totals
+    const value = (await question(body)).rows.get('RR')?.[metric]
+    t.equal(divide(top, bottom, TWINS[metric]?.scale ?? 1), value, `${metric}: ${top} ÷ ${bottom}`)
+  }
+  const metrics = [
+    'infant_mortality_rate',
+    'maternal_mortality_ratio',
+    'premature_ncd_deaths_per_100k',
+    'life_expectancy_at_birth',
+  ]
+  const body = {
+    metrics,
+    group_by: ['residence_municipality'],
+    totals: [[]],
+    filters: [inRoraima, inYear(2021)],
+    limits: 0.95,
+  }
+  t.equal((await client.post('/v1/analytics/explain', body)).status, 200)
+  const report = await client.post('/v1/analytics/exports/xlsx', body)
+  t.equal(report.status, 200)
+  const file = join(temporaryFolder('report'), 'rates.xlsx')
+  writeFileSync(file, report.bytes)
+  const { verdict } = await verifyReport(file, releasesDir, null, readSettings({}))
+  t.equal(verdict, 'reproduced')
 })

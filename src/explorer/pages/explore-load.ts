@@ -45,6 +45,7 @@ const NAMED_CODES_MAX = 12
 const LISTED_DIMENSIONS = new Set([
   'state',
   'region',
+  'residence_region',
   'facility_type',
   'management_type',
   'bed_category',

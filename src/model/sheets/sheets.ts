@@ -7,7 +7,7 @@ import { both } from '../declare.ts'
 import type { FactDataset } from '../dimensions.ts'
 import { LIMIT_METHODS, limitsOf } from '../limits.ts'
 import { isFlowMetric, type MetricCode, measuresOf, metricOf } from '../metrics.ts'
-import type { Text } from '../types.ts'
+import type { RatioMetric, Text } from '../types.ts'
 import { SOURCES, type SourceFacts } from './sources.ts'
 
 export interface MetricSheet {
@@ -50,9 +50,7 @@ function methodOf(code: MetricCode): Text {
   const metric = metricOf(code)
   const limits = limitsOf(code)
   const sentences = [
-    metric.kind === 'ratio'
-      ? RATIO[metric.standardizedBy === undefined ? 'plain' : 'standardized']
-      : KINDS[metric.kind],
+    metric.kind === 'ratio' ? RATIO[kindOfRatio(metric)] : KINDS[metric.kind],
     isFlowMetric(code)
       ? FLOW
       : measuresOf(code).numerator.dataset.startsWith('population')
@@ -81,7 +79,9 @@ const KINDS: Readonly<Record<'sum' | 'count' | 'distinct', Text>> = {
     'Counts each facility or type once in the group; groups do not add up.',
   ),
 }
-const RATIO: Readonly<Record<'plain' | 'standardized', Text>> = {
+const kindOfRatio = ({ isLifeExpectancy, standardizedBy }: RatioMetric): keyof typeof RATIO =>
+  isLifeExpectancy === true ? 'lifeTable' : standardizedBy === undefined ? 'plain' : 'standardized'
+const RATIO = {
   plain: both(
     'Soma numerador e denominador no grupo, em números inteiros, divide uma vez e arredonda por último.',
     'Adds up numerator and denominator in the group, in whole numbers, divides once and rounds last.',
@@ -90,7 +90,11 @@ const RATIO: Readonly<Record<'plain' | 'standardized', Text>> = {
     'Divide em cada faixa etária, soma pelos pesos da população padrão e arredonda por último.',
     'Divides within each age group, adds up by the weights of the standard population and rounds last.',
   ),
-}
+  lifeTable: both(
+    'Monta uma tábua de vida abreviada com óbitos e residentes de cada faixa etária do grupo, com óbitos por ano, e arredonda por último.',
+    'Builds an abridged life table from deaths and residents of each age group, with deaths per year, and rounds last.',
+  ),
+} as const satisfies Readonly<Record<string, Text>>
 const FLOW = both('Meses são somados.', 'Months are added up.')
 const STOCK = both(
   'Meses não se somam: a consulta diz qual vale (over_period).',

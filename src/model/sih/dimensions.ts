@@ -2,6 +2,7 @@
 import { ICSAP_NAMES } from '../classifications/icsap.ts'
 import { closed, listed } from '../declare.ts'
 import { COARSE_PERIODS } from '../periods.ts'
+import { DIMENSIONS as TERRITORIES } from '../territory/dimensions.ts'
 import type { DimensionDeclaration, Fact } from '../types.ts'
 import { CARE_CHARACTERS, COMPLEXITIES, FINANCING_KINDS, NOT_INFORMED } from './code-lists.ts'
 import type { AdmissionTable } from './datasets.ts'
@@ -74,6 +75,13 @@ export const DIMENSIONS = {
     derivedFrom: 'residence_municipality',
     tier: 'extended',
   },
+  residence_region: {
+    ...TERRITORIES.region,
+    label: 'Grande região de residência',
+    label_en: 'Major region of residence',
+    column: 'residence_region_code',
+    derivedFrom: 'residence_state',
+  },
 } as const satisfies Record<string, DimensionDeclaration>
 
 const PROCEDURES = ['procedure_group', 'procedure_subgroup', 'procedure_form', 'procedure'] as const
@@ -117,6 +125,7 @@ export const FACTS = {
       'residence_state',
       'residence_municipality',
       'residence_health_region',
+      'residence_region',
     ],
   },
   hospital_admission_flows: {
@@ -137,6 +146,7 @@ export const FACTS = {
       'residence_state',
       'residence_municipality',
       'residence_health_region',
+      'residence_region',
     ],
   },
 } as const satisfies Record<AdmissionTable, Fact>

@@ -68,7 +68,7 @@ export const FLOW_METRICS = {
       'Admissions of those who live in another municipality as a share, by hospital',
     ),
     // By residence it would be admissions_outside_municipality_share under another name.
-    without: ['residence_state', 'residence_municipality', 'residence_health_region'],
+    without: ['residence_state', 'residence_municipality', 'residence_health_region', 'residence_region'],
   },
   admissions_with_distance: counted(
     sum(FLOWS, 'admissions_with_distance'),

@@ -54,6 +54,7 @@ export const FACTS = {
       'residence_state',
       'residence_municipality',
       'residence_health_region',
+      'residence_region',
       'sex',
       'age_group',
       'infant_age',

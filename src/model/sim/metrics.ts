@@ -33,6 +33,7 @@ const infantRate = (
     label[0],
     label[1],
   )
+const OF_KNOWN_AGE = { field: 'age_group', oneOf: AGE_GROUPS } as const
 const NEONATAL = ['early_neonatal', 'late_neonatal'] as const
 /** Age groups of residents of 30 to 69 years, among whom deaths of chronic diseases are premature. */
 const PREMATURE_AGES = AGE_GROUPS.filter((group) => group >= '30' && group < '70')
@@ -139,6 +140,25 @@ export const METRICS = metricsOf('extended', {
     ['Taxa de mortalidade pós-neonatal', 'Post-neonatal mortality rate'],
     ['de 28 dias a 11 meses', 'at 28 days to 11 months'],
   ),
+  life_expectancy_at_birth: {
+    ...ratioOfParts(
+      part('deaths', OF_KNOWN_AGE, 'óbitos de idade conhecida', 'deaths of known age'),
+      'population_by_age',
+      1,
+      'years',
+      'Esperança de vida ao nascer',
+      'Life expectancy at birth',
+    ),
+    isLifeExpectancy: true,
+    description: both(
+      'Anos que viveria, em média, quem nascesse e passasse a vida sob a mortalidade do grupo nos meses pedidos: tábua de vida abreviada de 17 faixas (0 a 4 anos até 80 e mais, aberta). Sem dado com menos de 5.000 residentes, sem residentes em uma faixa ou sem óbitos na última.',
+      'Years that people would live on average who were born and spent their lives under the mortality of the group in the requested months: an abridged life table of 17 age groups (0 to 4 years up to the open group of 80 and over). Null with fewer than 5,000 residents, without residents in an age group, or without deaths in the last.',
+    ),
+    without: [
+      ...['race', 'age_group', 'infant_age', 'cause_chapter', 'cause_category', 'cause_group'],
+      'place_of_death',
+    ],
+  },
   maternal_mortality_ratio: {
     ...ratio(
       'maternal_deaths',

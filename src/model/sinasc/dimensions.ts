@@ -45,6 +45,7 @@ export const FACTS = {
       'residence_state',
       'residence_municipality',
       'residence_health_region',
+      'residence_region',
     ],
   },
 } as const satisfies Record<BirthTable, Fact>

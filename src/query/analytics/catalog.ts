@@ -52,6 +52,7 @@ function findTwins(code: MetricCode): FactDataset[] {
 /** In formulas, w is the people of an age group in the standard population. Brackets hold the filters of a part of a metric. */
 function writeFormula(metric: RatioMetric): string {
   const { scale, less, standardizedBy } = metric
+  if (metric.isLifeExpectancy === true) return LIFE_EXPECTANCY
   const numerator = writeSide(metric.numerator, metric.numeratorPart)
   const denominator = writeSide(metric.denominator, metric.denominatorPart)
   const top = less === undefined ? numerator : `(${numerator} − ${less})`
@@ -59,6 +60,10 @@ function writeFormula(metric: RatioMetric): string {
     ? `${scale} × ${top} ÷ ${denominator}`
     : `${scale} × Σ (w × ${top} ÷ ${denominator}) ÷ Σ w`
 }
+
+/** From the oldest age group to the youngest. n years of a group, a years lived in it by those who die in it. */
+const LIFE_EXPECTANCY =
+  'e of 00-04, where m = 12 × deaths ÷ (months × population_by_age); e of 80+ = 1 ÷ m; below, q = min(1, n × m ÷ (1 + (n − a) × m)) and e = n − q × (n − a) + (1 − q) × e of the next group; n = 5, a = 0.5 in 00-04 and 2.5 above'
 
 function writeSide(code: string, part: MetricPart | undefined): string {
   if (part === undefined) return code

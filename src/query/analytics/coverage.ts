@@ -7,6 +7,7 @@ import {
   type FactDataset,
   isPlace,
   PLACE_DIMENSIONS,
+  REGION_DIMENSIONS,
   RESIDENCE_DIMENSIONS,
 } from '../../model/dimensions.ts'
 import type { MetricCode } from '../../model/metrics.ts'
@@ -71,7 +72,12 @@ export function scopeOf(
 }
 
 /** Dimensions whose members are unions of states. */
-export const WHOLE_STATES: ReadonlySet<DimensionCode> = new Set(['state', 'region', 'residence_state'])
+export const WHOLE_STATES: ReadonlySet<DimensionCode> = new Set([
+  'state',
+  'region',
+  'residence_state',
+  'residence_region',
+])
 
 /** @returns states that the place filters leave; `ALL_STATES` itself when they leave all */
 export function statesInPlaces(placeFilters: readonly QueryFilter[]): ReadonlySet<string> {
@@ -81,7 +87,7 @@ export function statesInPlaces(placeFilters: readonly QueryFilter[]): ReadonlySe
       const isInside = values.some((value) =>
         dimension === 'state' || dimension === 'residence_state'
           ? value === uf
-          : dimension === 'region'
+          : REGION_DIMENSIONS.has(dimension)
             ? value === region_code
             : String(value).startsWith(String(ibge_code)),
       )

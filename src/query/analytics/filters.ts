@@ -13,6 +13,7 @@ import {
   OPERATORS,
   type Operator,
   operatorsOf,
+  REGION_DIMENSIONS,
 } from '../../model/dimensions.ts'
 import { isTime, PERIOD_FORMS, readPeriod } from '../../model/periods.ts'
 import { STATES } from '../../model/territory/states.ts'
@@ -192,7 +193,7 @@ export function resolveValue(dimension: DimensionCode, value: FilterValue, point
     if (period === null) throw refuse('invalid_request', pointer, both(`deve ser ${pt}`, `must be ${en}`))
     return period
   }
-  if (dimension === 'region') {
+  if (REGION_DIMENSIONS.has(dimension)) {
     if (/^[1-5]$/.test(text)) return Number(text)
     throw refuse(
       'invalid_request',

@@ -1,6 +1,6 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
 import { dimensionOf, RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
-import { isOfResidents, type MetricCode, measuresOf } from '../../model/metrics.ts'
+import { isLifeExpectancy, isOfResidents, type MetricCode, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
@@ -64,7 +64,8 @@ export function cellNotes(query: AnalyticsQuery, metrics: readonly QueryMetricNe
     const key = `${groups.join()} ${months.join()}`
     const entry = incomplete.get(key) ?? { metrics: [], groups, months }
     if (gaps.length > 0) incomplete.set(key, { ...entry, metrics: [...entry.metrics, name] })
-    if (!isOfResidents(metric) || isOfYears(tablesAmong(needs))) continue
+    // Life expectancy counts deaths per year, however many months they are of.
+    if (!isOfResidents(metric) || isLifeExpectancy(metric) || isOfYears(tablesAmong(needs))) continue
     for (const { needed } of cells)
       if (needed.length !== lengthOf('reference_year'))
         lengths.set(needed.length, [...new Set([...(lengths.get(needed.length) ?? []), name])])

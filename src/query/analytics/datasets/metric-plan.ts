@@ -14,6 +14,11 @@ export interface MeasurePosition {
   readonly measure: number
 }
 
+export interface LifeTablePosition {
+  readonly deaths: MeasurePosition
+  readonly residents: MeasurePosition
+}
+
 /** Numerator and denominator. */
 export type RatioSides = readonly [MetricPlan, MetricPlan]
 
@@ -36,6 +41,8 @@ export interface MetricPlan {
     | null
   /** Events and variance that the limits of a standardized rate need; null without limits and for other metrics. */
   readonly spread: { readonly events: MeasurePosition; readonly variance: MeasurePosition } | null
+  /** Deaths and residents of each age of the life table, from the youngest on; null for other metrics. */
+  readonly lifeTable: readonly LifeTablePosition[] | null
   readonly scale: number
   /** Further divisor of the numerator: 100 when cents are shown in reais. */
   readonly unit: number
@@ -89,6 +96,7 @@ export function planRatio(ratio: QueryRatio, metrics: readonly MetricPlan[]): Me
     denominator: denominator.numerator,
     denominators: null,
     spread: null,
+    lifeTable: null,
     scale: ratio.scale,
     unit: 1,
     priceUnit: numerator.priceUnit,

@@ -54,13 +54,15 @@ const LARGER_PLACES: readonly (readonly [DimensionCode, Partial<Record<Comparato
   [
     'residence_municipality',
     {
+      region: 'residence_region',
       state: 'residence_state',
       health_region: 'residence_health_region',
       peers: PEERS.residence_municipality,
     },
   ],
-  ['residence_health_region', { state: 'residence_state' }],
-  ['residence_state', {}],
+  ['residence_health_region', { region: 'residence_region', state: 'residence_state' }],
+  ['residence_state', { region: 'residence_region' }],
+  ['residence_region', {}],
 ]
 
 export const compareToField = z

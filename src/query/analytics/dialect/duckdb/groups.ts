@@ -3,6 +3,7 @@
  * The sums are in facts.ts.
  */
 
+import { LIFE_TABLE, type LifeTableAge } from '../../../../model/demography/life-table.ts'
 import {
   DERIVED_DIMENSIONS,
   type DimensionCode,
@@ -34,7 +35,8 @@ import {
 import { overMonths } from '../differences.ts'
 import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { knownGroupSql } from './known.ts'
-import { pairRelation, periodRelation } from './periods.ts'
+import { lifeTableFraction, lifeTableSql } from './life-table.ts'
+import { monthsDividedBy, monthsSql, monthsSummed, pairRelation, periodRelation } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 import { statusColumns } from './status.ts'
 
@@ -265,6 +267,12 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
   const values = plan.metrics.flatMap((metric, index) => [
     sql`${scaledNumerator(metric, plan)} AS ${ident(`numerator_${index}`)}`,
     sql`${scaledDenominator(metric, plan)} AS ${ident(`denominator_${index}`)}`,
+    ...(metric.lifeTable === null
+      ? []
+      : [
+          sql`${lifeTableOf(metric.lifeTable, plan).variance} AS ${ident(`standard_variance_${index}`)}`,
+          sql`${measureValue(plan, metric.numerator)} AS ${ident(`standard_events_${index}`)}`,
+        ]),
     ...Object.entries(metric.spread ?? {}).map(
       ([name, position]) => sql`${measureValue(plan, position)} AS ${ident(`standard_${name}_${index}`)}`,
     ),
@@ -296,23 +304,6 @@ const datasetAt = (plan: AggregatePlan, { plan: index }: MeasurePosition): Datas
   return found
 }
 
-/** Largest number of months that a value is an average of. */
-const monthsDividedBy = ({ over, time, periods }: DatasetPlan): number =>
-  over !== 'avg' ? 1 : time === null ? periods.length : Math.max(...time.cells.map(({ count }) => count))
-
-/** Number of months that a value is an average of, which may differ between the periods of a group; null when it is 1. */
-function monthsSql(plan: DatasetPlan): Sql | null {
-  const most = monthsDividedBy(plan)
-  const cells = plan.time?.cells ?? []
-  const finest = plan.time?.dimension ?? null
-  if (plan.over !== 'avg' || finest === null || cells.every(({ count }) => count === most))
-    return most === 1 ? null : whole(most)
-  return sql`CASE spine.${key(finest)} ${join(
-    cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(count)}`),
-    ' ',
-  )} END`
-}
-
 function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
   const dataset = datasetAt(plan, position)
   if (!hasRows(dataset)) return TEXT('CAST(NULL AS HUGEINT)')
@@ -324,6 +315,10 @@ function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.sides !== null) return ratioNumerator(metric.sides, metric.scale, plan)
   if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
+  const knownGroup = knownGroupSql(metric, plan)
+  const ifKnown = (value: Sql): Sql =>
+    knownGroup === null ? value : sql`CASE WHEN ${knownGroup} THEN ${value} END`
+  if (metric.lifeTable !== null) return ifKnown(lifeTableOf(metric.lifeTable, plan).numerator)
   const sum = measureValue(plan, metric.numerator)
   // Rounding down at a decimal finer than any that is shown changes no value that is rounded afterwards.
   const value = metric.priceUnit === 1 ? sum : sql`(${sum} // ${TEXT(String(DROPPED))})`
@@ -331,9 +326,7 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   const { denominator, scale } = metric
   const months = denominator === null ? null : monthsSql(datasetAt(plan, denominator))
   const scaledBy = denominator === null || scale === 1 ? difference : sql`${difference} * ${whole(scale)}`
-  const scaled = months === null ? scaledBy : sql`${scaledBy} * ${months}`
-  const knownGroup = knownGroupSql(metric, plan)
-  return knownGroup === null ? scaled : sql`CASE WHEN ${knownGroup} THEN ${scaled} END`
+  return ifKnown(months === null ? scaledBy : sql`${scaledBy} * ${months}`)
 }
 
 /** N/d ÷ (M/e) is N·e ÷ (M·d): integers on both sides. The numerator is null where either side is unknown. */
@@ -363,6 +356,7 @@ function divisorSql(metric: MetricPlan, plan: AggregatePlan): Sql | null {
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.sides !== null) return ratioDenominator(metric.sides, plan)
+  if (metric.lifeTable !== null) return lifeTableOf(metric.lifeTable, plan).denominator
   const months = monthsSql(datasetAt(plan, metric.numerator))
   const unit = months === null ? whole(metric.unit) : sql`${months} * ${whole(metric.unit)}`
   if (metric.denominator === null) return sql`CAST(${unit} AS HUGEINT)`
@@ -371,6 +365,20 @@ function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
       ? measureValue(plan, metric.denominator)
       : denominatorByMonth(metric.denominators, plan)
   return months === null && metric.unit === 1 ? value : sql`${value} * ${unit}`
+}
+
+function lifeTableOf(positions: NonNullable<MetricPlan['lifeTable']>, plan: AggregatePlan) {
+  const ages = positions.map(({ deaths, residents }, index) => ({
+    ...(LIFE_TABLE[index] as LifeTableAge),
+    deaths: measureValue(plan, deaths),
+    residents: measureValue(plan, residents),
+  }))
+  const [first] = positions
+  const months =
+    first === undefined
+      ? TEXT('1')
+      : monthsSummed(datasetAt(plan, first.deaths), finestTime(plan.query.group_by))
+  return lifeTableFraction(lifeTableSql(ages, months))
 }
 
 function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {

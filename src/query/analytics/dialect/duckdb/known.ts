@@ -7,6 +7,7 @@ import {
   dimensionOf,
   groupedDimension,
   isPlace,
+  REGION_DIMENSIONS,
   RESIDENCE_DIMENSIONS,
 } from '../../../../model/dimensions.ts'
 import { finestTime } from '../../../../model/periods.ts'
@@ -105,7 +106,7 @@ function placeByGroup({ code, dimension, groups, others }: Grouping, plan: Aggre
     group,
     states: statesNeeded(plan, ({ uf, ibge_code, region_code }) =>
       members.some((member) =>
-        dimension === 'region'
+        REGION_DIMENSIONS.has(dimension)
           ? member === region_code
           : WHOLE_STATES.has(dimension)
             ? member === uf
@@ -165,15 +166,21 @@ function findCoveredPlace(plan: AggregatePlan): CoveredPlace {
       code: sql`coalesce(left(spine.${key(healthDimension)}, 2), ${codeText(NO_STATE)})`,
       collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...codeOfUnplaced(states)],
     }
+  // A region counts as collected when all states that it needs are.
+  const collectedRegions = (states: readonly State[]): string[] =>
+    Object.keys(REGIONS).filter((region) =>
+      statesNeeded(plan, ({ region_code }) => String(region_code) === region).every((uf) =>
+        states.some((state) => state.uf === uf),
+      ),
+    )
+  if (group_by.includes('residence_region'))
+    return {
+      code: sql`coalesce(CAST(spine."residence_region_code" AS VARCHAR), ${codeText(NO_STATE)})`,
+      collected: (states) => [...collectedRegions(states), ...codeOfUnplaced(states)],
+    }
   const regionPlace: CoveredPlace = {
     code: TEXT('CAST(spine."region_code" AS VARCHAR)'),
-    // A region counts as collected when all states that it needs are.
-    collected: (states) =>
-      Object.keys(REGIONS).filter((region) =>
-        statesNeeded(plan, ({ region_code }) => String(region_code) === region).every((uf) =>
-          states.some((state) => state.uf === uf),
-        ),
-      ),
+    collected: collectedRegions,
   }
   if (!group_by.includes('facility')) return regionPlace
   // Groups without a facility belong to all states in scope, or to those of their region.

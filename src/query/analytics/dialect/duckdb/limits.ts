@@ -34,6 +34,8 @@ export function limitSql(
     }
     case 'dobson':
       return dobsonSql(side, index, scale, level)
+    case 'chiang':
+      return chiangSql(side, index, level)
   }
 }
 
@@ -55,6 +57,13 @@ function poissonSql(side: Side, events: Sql, level: LimitLevel): Sql {
   const count = side === 'lower' ? events : sql`(${events} + 1e0)`
   const term = sql`(1e0 - 1e0 / (9e0 * ${count}) ${TEXT(side === 'lower' ? '-' : '+')} ${double(z)} / (3e0 * sqrt(${count})))`
   return sql`(CASE WHEN ${events} >= ${TEXT(String(FEW_EVENTS))} THEN ${count} * ${term} * ${term} * ${term} ELSE CASE ${events} ${join(exact, ' ')} END END)`
+}
+
+/** Years, moved by z standard errors. */
+function chiangSql(side: Side, index: number, level: LimitLevel): Sql {
+  const years = sql`CAST(${column('numerator', index)} AS DOUBLE) / ${column('exposure', index)}`
+  const error = sql`${double(LEVEL_CONSTANTS[level].z)} * sqrt(${column('standard_variance', index)})`
+  return sql`CASE WHEN ${column('exposure', index)} > 0 THEN greatest(0e0, ${years} ${TEXT(side === 'lower' ? '-' : '+')} ${error}) END`
 }
 
 /** The rate, moved by its standard error as far as the limit of the count lies from the count. */

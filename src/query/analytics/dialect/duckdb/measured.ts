@@ -2,7 +2,7 @@
  * Prints the CTE measured and its values: base, change and share of each metric. Numerators and denominators are integers, so
  * that division comes last for these too.
  */
-import type { LimitLevel, Limits } from '../../../../model/limits.ts'
+import type { LimitLevel, LimitMethod, Limits } from '../../../../model/limits.ts'
 import { finestTime, isTime } from '../../../../model/periods.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { isTimeless, type MetricPlan } from '../../datasets/metric-plan.ts'
@@ -150,7 +150,7 @@ export function measuredCte(plan: AggregatePlan): Sql {
   ) AS sides`
 }
 
-type LimitedMetric = Extract<Limits, { readonly method: 'wilson' | 'poisson' | 'dobson' }> & {
+type LimitedMetric = Extract<Limits, { readonly method: LimitMethod }> & {
   readonly index: number
   readonly metric: MetricPlan
 }

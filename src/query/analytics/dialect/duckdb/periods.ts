@@ -55,6 +55,34 @@ export function withWindows(facts: Sql, { time }: Pick<DatasetPlan, 'time'>): Sq
   return sql`(SELECT unwindowed.*, windows.${WINDOW_PERIOD} FROM ${facts} AS unwindowed JOIN ${windows} AS windows(month_of_window, ${WINDOW_PERIOD}) ON windows.month_of_window = unwindowed.reference_period)`
 }
 
+/** Largest number of months that a value is an average of. */
+export const monthsDividedBy = ({ over, time, periods }: DatasetPlan): number =>
+  over !== 'avg' ? 1 : time === null ? periods.length : Math.max(...time.cells.map(({ count }) => count))
+
+/** Number of months that a value is an average of, which may differ between the periods of a group; null when it is 1. */
+export function monthsSql(plan: DatasetPlan): Sql | null {
+  const most = monthsDividedBy(plan)
+  const cells = plan.time?.cells ?? []
+  const finest = plan.time?.dimension ?? null
+  if (plan.over !== 'avg' || finest === null || cells.every(({ count }) => count === most))
+    return most === 1 ? null : whole(most)
+  return sql`CASE spine.${ident(dimensionOf(finest).column)} ${join(
+    cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(count)}`),
+    ' ',
+  )} END`
+}
+
+/** @param finest finest grouped period, or null @returns number of months that a group's flows are summed over, at least 1 */
+export function monthsSummed({ time, periods }: DatasetPlan, finest: TimeDimension | null): Sql {
+  if (time === null) return whole(finest === null ? Math.max(1, periods.length) : 1)
+  const { dimension, cells } = time
+  if (dimension === null) return whole(Math.max(1, ...cells.map(({ count }) => count)))
+  return sql`CASE spine.${ident(dimensionOf(dimension).column)} ${join(
+    cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(Math.max(1, count))}`),
+    ' ',
+  )} END`
+}
+
 /** @returns whether a group has rows of a single month */
 export const isOneMonthEach = ({
   time,

@@ -105,6 +105,7 @@ function withDerivedPlaces(relation: Sql, derived: readonly DimensionCode[], mun
   const columns = derived.map((code) => {
     const column = ident(dimensionOf(code).column)
     if (code === 'residence_health_region') return sql`residences.health_region_code AS ${column}`
+    if (code === 'residence_region') return sql`${regionSql(TEXT('own.residence_uf'))} AS ${column}`
     return code === 'region' ? sql`${regionSql(TEXT('own.uf'))} AS ${column}` : sql`places.${column}`
   })
   const joined =

@@ -56,7 +56,8 @@ function smallNumberSql(
 ): Sql | null {
   if (limits.method === 'none' || denominator === null) return null
   const few = sql`${whole(SMALL_NUMBERS.events)}`
-  if (limits.method === 'dobson') return sql`${column('standard_events')} < ${few}`
+  if (limits.method === 'dobson' || limits.method === 'chiang')
+    return sql`${column('standard_events')} < ${few}`
   const events = sql`${column('numerator')} < ${few} * ${whole(scale)}`
   return catalog.some(isOfResidents)
     ? sql`(${events} OR ${column('denominator')} < ${whole(SMALL_NUMBERS.residents)})`
