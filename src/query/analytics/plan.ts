@@ -5,7 +5,6 @@
  * metrics are computed from measures. The dialect prints it as SQL. Rules: contract 7.
  */
 import type { Capability } from '../../model/capabilities.ts'
-import { LIFE_TABLE } from '../../model/demography/life-table.ts'
 import {
   type DimensionCode,
   type FactDataset,
@@ -19,7 +18,6 @@ import {
   decimalsOfMetric,
   factDatasetsOf,
   isFlowMetric,
-  isLifeExpectancy,
   isOfResidents,
   type Measure,
   type MetricCode,
@@ -58,6 +56,7 @@ import {
   isKnownEverywhere,
   type MeasurePosition,
   type MetricPlan,
+  planLifeTable,
   planRatio,
 } from './datasets/metric-plan.ts'
 import { findStatusGroups } from './datasets/status-groups.ts'
@@ -283,13 +282,7 @@ export function planAggregate(
               events: add({ ...numerator, statistic: 'events' }),
               variance: add({ ...numerator, statistic: 'variance' }),
             },
-      lifeTable:
-        isLifeExpectancy(needs.metric) && denominator !== null
-          ? LIFE_TABLE.map(({ ageGroup }) => ({
-              deaths: add(ofAge(numerator, ageGroup)),
-              residents: add(ofAge(denominator, ageGroup)),
-            }))
-          : null,
+      lifeTable: planLifeTable(needs.metric, sides, add),
       scale: metric.kind === 'ratio' ? metric.scale : 1,
       unit: unitOf(needs.metric),
       priceUnit: query.prices !== null && isMoney(needs.metric) ? 10 ** KEPT_DECIMALS : 1,
@@ -385,11 +378,6 @@ export function planAggregate(
     comparator: null,
   }
 }
-
-const ofAge = (measure: Measure, ageGroup: string): Measure => ({
-  ...measure,
-  where: [{ field: 'age_group', equals: ageGroup }],
-})
 
 const hasMonths = (code: MetricCode): boolean => factDatasetsOf(code).some((name) => !isPopulation(name))
 

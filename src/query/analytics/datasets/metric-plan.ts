@@ -1,8 +1,16 @@
 /** Says how metrics are computed from measures. Ratios that a query defines divide the stored numbers of two of its metrics. Pure. */
 
+import { LIFE_TABLE } from '../../../model/demography/life-table.ts'
 import { isPopulation } from '../../../model/dimensions.ts'
 import type { Limits } from '../../../model/limits.ts'
-import { factDatasetsOf, type MetricCode, metricOf } from '../../../model/metrics.ts'
+import {
+  factDatasetsOf,
+  isLifeExpectancy,
+  type Measure,
+  type MetricCode,
+  metricOf,
+  type Sides,
+} from '../../../model/metrics.ts'
 import type { KnownGroups, KnownGroupsByCode } from '../coverage.ts'
 import type { QueryRatio } from '../options/defined-metrics.ts'
 import { recordUnitOf } from '../options/prices.ts'
@@ -77,6 +85,23 @@ export function unitOfSide(metric: MetricPlan, side: 'numerator' | 'less' | 'den
   const { sides } = metric
   if (sides !== null) return recordUnitOf(sides[side === 'denominator' ? 1 : 0])
   return side === 'denominator' ? 1 : recordUnitOf(metric)
+}
+
+/** @param add adds a measure to the plan @returns the measures of each age of a life table; null for other metrics */
+export function planLifeTable(
+  metric: MetricCode,
+  { numerator, denominator }: Pick<Sides, 'numerator' | 'denominator'>,
+  add: (measure: Measure) => MeasurePosition,
+): MetricPlan['lifeTable'] {
+  if (!isLifeExpectancy(metric) || denominator === null) return null
+  const ofAge = (measure: Measure, ageGroup: string): Measure => ({
+    ...measure,
+    where: [{ field: 'age_group', equals: ageGroup }],
+  })
+  return LIFE_TABLE.map(({ ageGroup }) => ({
+    deaths: add(ofAge(numerator, ageGroup)),
+    residents: add(ofAge(denominator, ageGroup)),
+  }))
 }
 
 /** @returns the plan of a ratio, which reads what the plans of its sides read and is null where either of them is */
