@@ -93,6 +93,11 @@ class Answers(unittest.TestCase):
     def test_two_releases(self) -> None:
         changed = self.release.compare(OLDER, ["bed_capacity_existing"], ["state"], {"state": ["AC", "AP", "RR"]})
         self.assertGreater(len(changed), 0)
+        self.assertEqual(changed[0], list(changed)[0])
+        self.assertIs(changed.same_content, False)
+        itself = self.release.compare(self.release, ["bed_capacity_existing"], ["state"])
+        self.assertEqual(len(itself), 0)
+        self.assertIs(itself.same_content, True)
 
     def test_members_catalog_and_explain(self) -> None:
         self.assertEqual(len(list(self.release.members("state"))), 27)

@@ -3,7 +3,7 @@
 ``connect`` a server, take its ``release`` and ask that: every answer is then of the same immutable data, today and in ten years.
 """
 
-from .answers import Answer, Contribution, Rows
+from .answers import Answer, Comparison, Contribution, Rows
 from .client import Release, SusData, connect
 from .problems import NotWhole, Problem
 from .reports import Report, Verdict, read_report
@@ -11,6 +11,7 @@ from .verification import verify_release
 
 __all__ = [
     "Answer",
+    "Comparison",
     "Contribution",
     "NotWhole",
     "Problem",

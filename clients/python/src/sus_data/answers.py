@@ -182,3 +182,23 @@ class Answer:
 
     def to_polars(self) -> polars.DataFrame:
         return to_polars(self.rows)
+
+
+@dataclass(frozen=True)
+class Comparison(Sequence[Row]):
+    """The rows that differ between two releases, as a sequence, and what the answer says of both releases (``meta``)."""
+
+    rows: Sequence[Row]
+    meta: Mapping[str, Any] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.rows[index]
+
+    @property
+    def same_content(self) -> bool | None:
+        """Whether both releases hold the same data, whoever wrote their files; None where one of them has no content id."""
+        same: bool | None = self.meta["same_content"]
+        return same

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import quote
 
-from .answers import Answer, Contribution, Row, Rows
+from .answers import Answer, Comparison, Contribution, Row, Rows
 from .problems import NotWhole
 from .reports import Report, Verdict, read_report
 from .transport import Transport
@@ -196,8 +196,11 @@ class Release:
             if not page["pagination"]["has_more"]:
                 return
 
-    def compare(self, other: Release | str, metrics: Sequence[str], group_by: Sequence[str] = (), filters: Any = (), **options: Any) -> list[dict[str, Any]]:
-        """This release beside an older one: old, new, difference and its causes, for each row that differs."""
+    def compare(self, other: Release | str, metrics: Sequence[str], group_by: Sequence[str] = (), filters: Any = (), **options: Any) -> Comparison:
+        """This release beside an older one: old, new, difference and its causes, for each row that differs.
+
+        ``same_content`` says whether both releases hold the same data.
+        """
         question = self._question(metrics, group_by, filters, options)
         del question["expected_release_id"]
         older = other.id if isinstance(other, Release) else other
@@ -207,7 +210,7 @@ class Release:
             page = self._transport.json("POST", "/v1/analytics/compare", body=body)
             rows.extend(page["data"])
             if not page["pagination"]["has_more"]:
-                return rows
+                return Comparison(rows, page["meta"])
 
     def report(
         self,
