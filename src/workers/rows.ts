@@ -7,10 +7,10 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import { datasetOf } from '../model/datasets.ts'
 import { buildRowFile } from '../rows/build.ts'
 import type { RowJob, RowReply } from '../rows/make.ts'
+import { quoteText } from '../sql.ts'
 
 const MEMORY = '600MB'
 const LOW_PRIORITY = 10
-const quoteText = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 // Lower the priority before DuckDB starts its threads, because they inherit it.
 if (process.argv[2] === 'true') setPriority(LOW_PRIORITY)

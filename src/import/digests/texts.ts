@@ -3,6 +3,7 @@
  * docs/content-digests.md describes the texts.
  */
 import type { SchemaElement } from 'hyparquet'
+import { decimalText } from '../../engine/decimals.ts'
 
 /** Encoded values one after another, and a null after the last. Value `i` is at `offsets[i]` up to `offsets[i + 1]` of `bytes`. */
 export interface Encoded {
@@ -160,12 +161,6 @@ const isPlainInteger = ({ logical_type }: SchemaElement): boolean =>
 function integerOf(value: unknown): bigint {
   if (!(value instanceof Uint8Array)) return BigInt(value as number | bigint)
   return BigInt.asIntN(8 * value.length, BigInt(`0x${Buffer.from(value).toString('hex')}`))
-}
-
-function decimalText(value: bigint, scale: number): string {
-  if (scale === 0) return String(value)
-  const digits = String(value < 0n ? -value : value).padStart(scale + 1, '0')
-  return `${value < 0n ? '-' : ''}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
 }
 
 const DAY_MS = 86_400_000
