@@ -310,7 +310,8 @@ async function runLane(lane: number, onDone: () => void): Promise<void> {
     if (isVisible && !(await isNamed(running, names, from)))
       unnamed.push(`${what}, running: ${running.log().slice(from)}`)
     await askAll(running, `${what}, running, named`, file, !isVisible)
-    if (turn % 2 === 1) {
+    // Each kind is damaged at a start every second time.
+    if ((turn + Math.floor(turn / KINDS.length)) % 2 === 1) {
       tally.starts += 1
       const started = await open(releasesDir).catch((error: Error) => error.message)
       if (typeof started === 'string') {
