@@ -10,7 +10,7 @@ import {
   REGION_DIMENSIONS,
   RESIDENCE_DIMENSIONS,
 } from '../../model/dimensions.ts'
-import type { MetricCode } from '../../model/metrics.ts'
+import { isFlowMetric, type MetricCode } from '../../model/metrics.ts'
 import type { Note, NoteEffect } from '../../model/notes.ts'
 import { finestTime } from '../../model/periods.ts'
 import {
@@ -36,7 +36,7 @@ import {
 import { coverageOf, formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { QueryFilter } from './filters.ts'
-import { type PeriodCell, statesOfCell } from './period-cells.ts'
+import { type CellParts, type PeriodCell, statesOfCell } from './period-cells.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface StateScope {
@@ -145,6 +145,19 @@ export interface QueryMetricNeeds extends MetricNeeds {
   /** The query as the metric reads it: with the metric's filters. */
   readonly query: AnalyticsQuery
 }
+
+/** @returns what the cells of a metric are resolved from */
+export const cellPartsOf = ({
+  metric,
+  query,
+  needs,
+  states,
+}: Pick<QueryMetricNeeds, 'metric' | 'query' | 'needs' | 'states'>): CellParts => ({
+  needs,
+  states,
+  isFlow: isFlowMetric(metric),
+  isByPlace: isWithinStates(coveredGroups(query)),
+})
 
 export function findKnownGroups(
   { needs, states, requested, cells }: MetricNeeds,

@@ -38,6 +38,7 @@ import {
 } from '../../release/view.ts'
 import { checkAccess, checkDimensions } from './checks.ts'
 import {
+  cellPartsOf,
   coveredFilters,
   coveredGroups,
   describeMissing,
@@ -380,15 +381,3 @@ export function planAggregate(
 }
 
 const hasMonths = (code: MetricCode): boolean => factDatasetsOf(code).some((name) => !isPopulation(name))
-
-const cellPartsOf = ({
-  metric,
-  query,
-  needs,
-  states,
-}: Pick<QueryMetricNeeds, 'metric' | 'query' | 'needs' | 'states'>): CellParts => ({
-  needs,
-  states,
-  isFlow: isFlowMetric(metric),
-  isByPlace: isWithinStates(coveredGroups(query)),
-})
