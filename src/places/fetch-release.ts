@@ -14,7 +14,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isFullDisk, isRunning } from '../files.ts'
 import { digestFile } from '../release/digest.ts'
 import { type Manifest, type ManifestFile, manifestText, RELEASE_ID } from '../release/manifest.ts'
-import { checkFileList, parseManifest, ReleaseRefused } from '../release/verify.ts'
+import { checkFileList, parseManifest, ReleaseRefused, readManifest } from '../release/verify.ts'
 import { findFilesByDigest, moveIntoPlace } from '../release/writer.ts'
 import type { Verifier } from '../trust/note.ts'
 import { checkBeside, PROOF_FILE, requireSignature, SIGNATURE_FILE } from '../trust/release-notes.ts'
@@ -76,6 +76,30 @@ export async function fetchRelease(
     for (const { sha256, path } of files) existing.set(sha256, join(releasesDir, release_id, path))
   }
   return fetched
+}
+
+/**
+ * Copies one file of a release anew over a damaged one. Readers see the damaged file or the right one.
+ * @throws PlaceError when the place cannot be read or lacks the file; ReleaseRefused when its file is damaged, too
+ */
+export async function repairFile(
+  place: Place,
+  releasesDir: string,
+  id: string,
+  path: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { files } = await readManifest(releasesDir, id)
+  const file = files.find((each) => each.path === path)
+  if (file === undefined) return
+  const staging = await openStaging(releasesDir, id)
+  try {
+    await fetchFile(place, staging, id, file, signal)
+    await mkdir(dirname(join(releasesDir, id, path)), { recursive: true })
+    await rename(join(staging, path), join(releasesDir, id, path))
+  } finally {
+    await rm(staging, { recursive: true, force: true })
+  }
 }
 
 /** Collects the manifests of a release and of those that it joins, components first. */

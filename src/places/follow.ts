@@ -15,7 +15,7 @@ import { readManifest, verifyRelease } from '../release/verify.ts'
 import { cleanReleases, findFilesByDigest } from '../release/writer.ts'
 import type { Verifier } from '../trust/note.ts'
 import { copyLog, logInFolder } from './copy-log.ts'
-import { fetchRelease } from './fetch-release.ts'
+import { fetchRelease, repairFile } from './fetch-release.ts'
 import { type Place, PlaceError } from './place.ts'
 
 /** Interval between looks at the pointer of the place. */
@@ -25,6 +25,8 @@ const WAIT_MS = 2000
 /** Time for which a release that the place lacks is not looked up again, and the number of such releases remembered. */
 const ABSENT_MS = 30_000
 const ABSENT_MAX = 1000
+/** Least time between two repairs of the same file. */
+const REPAIR_EVERY_MS = 30_000
 
 class CacheFullError extends PlaceError {}
 class NoneInServiceError extends PlaceError {}
@@ -49,6 +51,8 @@ export interface FollowOptions {
   readonly cacheBytes: number | null
   /** @returns releases in the folder that do not verify; they are copied again */
   readonly listRefused: () => readonly string[]
+  /** @returns damaged files of open releases, `<release id>/<path>`; they are copied again */
+  readonly listDamaged: () => readonly string[]
   /** Called when the pointer of the folder has moved. */
   readonly onPointer: () => Promise<void>
   /** Called when a release has come into the folder. */
@@ -79,6 +83,7 @@ export function follow(options: FollowOptions): Follower {
   /** Refused releases that were copied again once. */
   const replaced = new Set<string>()
   const absent = new Map<string, number>()
+  const repairedAt = new Map<string, number>()
 
   /** Copies run one after another, so that their sizes count against the limit. */
   let queue: Promise<unknown> = Promise.resolve()
@@ -114,6 +119,19 @@ export function follow(options: FollowOptions): Follower {
       await removeReleases(releasesDir, [id])
     }
   }
+  /** A file that the place has damaged, too, keeps nothing else from being copied. */
+  const repairDamaged = async (): Promise<void> => {
+    for (const file of options.listDamaged()) {
+      const [id = '', ...path] = file.split('/')
+      if (path.length === 0 || Date.now() - (repairedAt.get(file) ?? 0) < REPAIR_EVERY_MS) continue
+      if (repairedAt.size >= ABSENT_MAX) repairedAt.clear()
+      repairedAt.set(file, Date.now())
+      await repairFile(place, releasesDir, id, path.join('/'), stop.signal).catch((error: unknown) => {
+        stop.signal.throwIfAborted()
+        options.onProblem(error instanceof Error ? error.message : String(error))
+      })
+    }
+  }
   const lookOnce = async (): Promise<void> => {
     const id = await place.current()
     if (id === null) {
@@ -123,6 +141,7 @@ export function follow(options: FollowOptions): Follower {
     const isHere = (await readPointer(releasesDir)) === id
     state = { up: true, release_id: id, reason: isHere ? null : 'copying' }
     await removeRefused()
+    await repairDamaged()
     const hasArrived = await copy(id)
     await copyLog(place, logInFolder(releasesDir), trusted)
     if (!isHere) await promoteRelease(releasesDir, id)

@@ -34,6 +34,7 @@ export function startReplica(
     trusted: settings.trustedKeys,
     cacheBytes: settings.releasesCacheBytes,
     listRefused: () => store.problems().map(({ release_id }) => release_id),
+    listDamaged: () => store.guard.damaged().map(({ file }) => file),
     onPointer: () => store.refresh(),
     ...callbacks,
   })

@@ -211,6 +211,40 @@ t.test('replicas', { skip: withoutS3 || process.env.SUS_TESTS !== 'all' }, async
     again.child.kill('SIGKILL')
   })
 
+  await t.test('a file that is damaged while the server runs is copied again', async (t) => {
+    const folder = temporaryFolder('replica-damaged')
+    const server = await replica(folder)
+    await until(
+      'ready',
+      () => ready(server),
+      ({ status }) => status === 200,
+    )
+    const { files } = await verifyRelease(folder, cnes)
+    for (const { path } of files.slice(0, 2)) {
+      const bytes = readFileSync(join(folder, cnes, path))
+      bytes[60] = (bytes[60] ?? 0) ^ 1
+      writeFileSync(join(folder, cnes, path), bytes)
+    }
+    await until(
+      'damaged',
+      () => ready(server),
+      ({ body }) => body.data?.damaged_files?.length === 2,
+    )
+    await until(
+      'mended',
+      () => ready(server),
+      ({ body }) => body.data?.damaged_files?.length === 0,
+    )
+    t.equal((await verifyRelease(folder, cnes)).release_id, cnes)
+    t.equal((await ask(server)).status, 200)
+    t.same(
+      readdirSync(folder).filter((name) => name.startsWith('.pull')),
+      [],
+      'nothing is left',
+    )
+    server.child.kill('SIGKILL')
+  })
+
   await t.test('a wrong signature and a full cache keep the release out, and /ready says why', async (t) => {
     const stranger = join(temporaryFolder('replica-stranger'), 'key.pem')
     createSigningKey(stranger)
