@@ -70,6 +70,12 @@ const QUESTIONS: readonly object[] = [
   },
   { metrics: ['federal_health_transfers_per_capita'], group_by: ['region'] },
   { metrics: ['admissions'], group_by: ['diagnosis_category', 'sex'], share_of: ['sex'] },
+  {
+    metrics: ['admissions', 'average_distance_km', 'admissions_outside_state_share'],
+    group_by: ['state', 'residence_state'],
+    totals: true,
+  },
+  { metrics: ['icsap_share', 'icsap_per_10k'], group_by: ['residence_municipality'] },
 ]
 
 interface DrawnRow {
