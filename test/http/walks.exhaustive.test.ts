@@ -130,14 +130,14 @@ const WALKS: readonly Walk[] = [
     isShort: true,
   },
   {
-    url: '/v1/specialized-service-offerings?health_region_code=14001&service_code=110',
+    url: '/v1/specialized-service-offerings?health_region_code=14002&service_code=110',
     from: 'specialized_services',
-    where: `${ACTIVE} AND service_code = '110' AND ${inRegion('14001')}`,
+    where: `${ACTIVE} AND service_code = '110' AND ${inRegion('14002')}`,
     key: ['cnes_code', 'service_code', 'classification_code'],
     isShort: true,
   },
   {
-    url: '/v1/demography/population?health_region_code=29001&municipality=2900108',
+    url: '/v1/demography/population?health_region_code=29007&municipality=2900108',
     from: 'population',
     where: "municipality_code = '2900108' AND population_type = 'ESTIMATED_POPULATION'",
     key: ['municipality_code', 'reference_year', 'population_type'],
