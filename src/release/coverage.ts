@@ -112,6 +112,17 @@ export function statesEmpty(view: ReleaseView, table: Table, period: number): Re
   return empty === 'all' ? ALL_STATES : new Set(empty)
 }
 
+/** @returns states whose file of a table and month lay in a folder that the publisher calls final, or preliminary */
+export function statesOfStatus(
+  view: ReleaseView,
+  table: Table,
+  period: number,
+  status: 'final' | 'preliminary',
+): ReadonlySet<string> {
+  const declared = Object.entries(coverageOf(view, table, period)?.status ?? {})
+  return new Set(declared.filter(([, ofState]) => ofState === status).map(([uf]) => uf))
+}
+
 export function statesCollectedOf(
   view: ReleaseView,
   needs: readonly Need[],

@@ -46,6 +46,8 @@ const coverageSchema = z.strictObject({
   not_carried: z.record(z.string(), statesSchema).optional(),
   /** States whose published file of the month has no rows. */
   empty: statesSchema.optional(),
+  /** State → whether its file of the period is final or preliminary, where the publisher's folder says so. */
+  status: z.record(z.string(), z.enum(['final', 'preliminary'])).optional(),
 })
 
 export const manifestSchema = z.strictObject({

@@ -14,7 +14,11 @@ import {
   recogniseBirthFile,
   weightClassOf,
 } from '../../src/import/sinasc/birth-files.ts'
+import { statesFinal } from '../../src/query/analytics/datasets/finality.ts'
+import { statesOfStatus } from '../../src/release/coverage.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
+import { readManifest } from '../../src/release/verify.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
 import { openClient } from '../fixtures/client.ts'
 import { makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { partition, prepareImports } from '../fixtures/file-imports.ts'
@@ -216,11 +220,25 @@ t.test(
       ...{ DATA_NASC: '19940517', MUNI_MAE: '1400100', TIPO_PARTO: '2', GESTACAO: '4' },
       ...{ PESO: '9999', IDADE_MAE: '30', SEXO: '1', PRE_NATAL: '3' },
     }
-    writeFileSync(join(folder, 'DNRR2022.dbc'), makeDbc(dbf(rows)))
+    const [prelim, final] = ['SINASC/PRELIM/DNRES', 'SINASC/1994_1995/Dados/DNRES'].map((name) =>
+      join(folder, name),
+    )
+    for (const name of [prelim, final]) mkdirSync(name ?? '', { recursive: true })
+    writeFileSync(join(prelim ?? '', 'DNRR2022.dbc'), makeDbc(dbf(rows)))
     writeFileSync(join(folder, 'DNEX2022.dbc'), dbf([{ ...plain, CODMUNRES: '900126' }]))
-    writeFileSync(join(folder, 'DNRRR94.DBC'), oldDbf([old, { ...old, DATA_NASC: '19941201' }]))
+    writeFileSync(join(final ?? '', 'DNRRR94.DBC'), oldDbf([old, { ...old, DATA_NASC: '19941201' }]))
     const made = await importPaths([folder], { releasesDir, maxRejected: 0, makesRows: true })
     await promoteRelease(releasesDir, made.analytics)
+    const manifest = await readManifest(releasesDir, made.sinasc ?? '')
+    t.same(manifest.coverage.births?.['202205']?.status, { RR: 'preliminary' }, 'by the folder PRELIM')
+    t.same(manifest.coverage.births?.['199405']?.status, { RR: 'final' })
+    const view = { components: { sinasc: manifest } } as unknown as ReleaseView
+    t.notOk(statesFinal(view, 'births', 202205).has('RR'), 'a preliminary file is not final')
+    t.ok(statesFinal(view, 'births', 199405).has('RR'))
+    const isOf = (status: 'final' | 'preliminary', period: number): string[] => [
+      ...statesOfStatus(view, 'births', period, status),
+    ]
+    t.same([isOf('final', 202205), isOf('preliminary', 202205), isOf('final', 199405)], [[], ['RR'], ['RR']])
     const client = await openClient(releasesDir, 1, { rows: true })
     t.teardown(() => client.close())
     const metrics = [

@@ -3889,6 +3889,9 @@ export interface components {
                             [key: string]: "all" | string[];
                         };
                         empty?: "all" | string[];
+                        status?: {
+                            [key: string]: "final" | "preliminary";
+                        };
                     };
                 };
             };

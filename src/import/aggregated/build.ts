@@ -23,6 +23,7 @@ import { writeCodeLists } from './code-lists.ts'
 import { type CodeList, readCodeTables } from './code-tables.ts'
 import { type DecodeJob, readInOrder } from './decoders.ts'
 import { groupBy } from './group-by.ts'
+import { publicationStatusOf } from './publication-status.ts'
 import type { FileKind, NamePartsOf, ReadOf } from './readers.ts'
 import {
   appendFile,
@@ -89,6 +90,18 @@ async function createJob<Kind extends FileKind>(
     promise: nameParts as unknown as NamePartsOf<Kind>,
     bytes: (await stat(path)).size,
   }
+}
+
+/** @returns the status of the files of states, as far as their folders say it */
+function statusOf(
+  files: readonly { readonly uf: string; readonly found: FoundFile }[],
+  states: readonly string[],
+): Pick<Coverage, 'status'> {
+  const declared = files.flatMap(({ uf, found }) => {
+    const status = publicationStatusOf(found.shown)
+    return status === null || !states.includes(uf) ? [] : [[uf, status] as const]
+  })
+  return declared.length === 0 ? {} : { status: Object.fromEntries(declared) }
 }
 
 /** @throws ImportError if the municipality list is missing, or the content of a file contradicts its name */
@@ -173,7 +186,14 @@ export async function buildAggregatedArea<Kind extends FileKind>(
               staging,
               table,
               month,
-              { family: 'state', states: covered },
+              {
+                family: 'state',
+                states: covered,
+                ...statusOf(
+                  files.map(({ uf, found }) => ({ uf, found })),
+                  covered,
+                ),
+              },
               covered.filter((uf) => rowsOf(uf) === 0),
             ),
           }
