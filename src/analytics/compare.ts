@@ -41,7 +41,14 @@ import {
 } from './query.ts'
 
 /** Comparisons ignore these options: rows are differences, in the order of their keys. */
-const NOT_COMPARED = { order_by: [], having: [], rank: false, percentile: false, compare_to: null }
+const NOT_COMPARED = {
+  order_by: [],
+  having: [],
+  rank: false,
+  percentile: false,
+  compare_to: null,
+  status: false,
+}
 /** Largest number of groups that a comparison reads from one release. Paging applies to the differences. */
 const GROUPS_MAX = 200_000
 
@@ -57,6 +64,7 @@ export const compareSchema = componentAs(
       limits: true,
       percentile: true,
       compare_to: true,
+      status: true,
     })
     .extend({
       old_release_id: z.string().min(1).max(200).describe('The analytics release before.'),

@@ -17,7 +17,7 @@ import type { Condition, Measure, Metric } from './types.ts'
 export type { Condition, Measure } from './types.ts'
 
 /** Version of the catalog of metrics and dimensions. It enters every release and every fingerprint. */
-export const CATALOG_VERSION = 'v1.2.0'
+export const CATALOG_VERSION = 'v1.3.0'
 
 export type MetricCode = keyof typeof METRICS
 export const metricOf = (code: MetricCode): Metric => METRICS[code]

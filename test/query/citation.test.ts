@@ -1,10 +1,12 @@
 /** Citations: they follow from release and question alone, name what is needed to find the numbers again, and are in every report. */
+import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { prepareQuery } from '../../src/analytics/query.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { citationOf } from '../../src/query/analytics/citation.ts'
+import { fingerprintOf } from '../../src/query/analytics/fingerprint.ts'
 import { parseQuery } from '../../src/query/analytics/request.ts'
 import { canonicalJson } from '../../src/release/digest.ts'
 import { REPORT_FORMAT_NAMES } from '../../src/report/formats.ts'
@@ -111,4 +113,12 @@ t.test('every report carries its citation, and one without it still verifies', s
   t.equal((await verdictOf(old)).verdict, 'reproduced', 'as reports were before there was one')
   const other = await resealed((body) => ({ ...body, citation: { ...citation, abnt: 'SOMEBODY ELSE.' } }))
   t.match((await verdictOf(other)).differences, [/^citation of the manifest/])
+})
+
+t.test('a fingerprint of an older catalog follows from the version that its manifest names', (t) => {
+  const [id, query, rows] = ['analytics-br-202605-00', { metrics: ['beds'], limit: 5 }, 'ab'.repeat(32)]
+  const text = `{"catalog_version":"v1.2.0","format":"sus-data-query-1","query":{"metrics":["beds"]},"release_id":"${id}","rows_sha256":"${rows}"}`
+  t.equal(fingerprintOf(id, query, rows, 'v1.2.0'), createHash('sha256').update(text).digest('hex'))
+  t.not(fingerprintOf(id, query, rows), fingerprintOf(id, query, rows, 'v1.2.0'))
+  t.end()
 })

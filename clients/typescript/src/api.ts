@@ -1314,8 +1314,6 @@ export interface components {
             };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
             totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
-            /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
-            status?: boolean;
             /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
