@@ -113,6 +113,8 @@ export interface QueryRow {
   readonly dimensions: Readonly<Record<string, Member | string | null>>
   readonly metrics: Readonly<Record<string, number | null>>
   readonly rank?: number
+  readonly peers?: number | null
+  readonly status?: Readonly<Record<string, string>>
 }
 
 export interface QueryAnswer {

@@ -4,6 +4,8 @@
  * exist.
  */
 
+import { type Analysis, bodyOfAnalysis, NO_ANALYSIS, paramsOfAnalysis, readAnalysis } from './analysis.ts'
+
 export const VIEWS = ['table', 'bars', 'lines', 'map'] as const
 export type View = (typeof VIEWS)[number]
 
@@ -27,6 +29,7 @@ export interface Question {
   /** '', previous, -12 or a month. */
   readonly change: string
   readonly basis: string
+  readonly analysis: Analysis
   readonly ignored: boolean
   /** A metric or dimension, with `-` in front when descending; '' is the default order. */
   readonly order: string
@@ -61,6 +64,7 @@ export const EMPTY_QUESTION: Question = {
   totals: false,
   change: '',
   basis: '',
+  analysis: NO_ANALYSIS,
   ignored: true,
   order: '',
   page: 1,
@@ -101,6 +105,7 @@ export function readQuestion(search: string): Question {
     totals: readText('totals') !== '' && readText('totals') !== 'no',
     change: readText('change'),
     basis: readText('basis'),
+    analysis: readAnalysis(readText),
     ignored: readText('ignored') !== 'no',
     order: readText('order'),
     page: Math.max(1, Math.trunc(Number(readText('page'))) || 1),
@@ -146,6 +151,7 @@ export function writeQuestion(question: Question): string {
   add('totals', 'yes', question.totals)
   add('change', question.change)
   add('basis', question.basis)
+  for (const [name, value] of Object.entries(paramsOfAnalysis(question.analysis))) add(name, value)
   add('ignored', 'no', !question.ignored)
   add('order', question.order)
   add('page', String(question.page), question.page > 1)
@@ -173,6 +179,12 @@ export interface QueryBody {
   readonly change?: { readonly to: string }
   readonly population_basis?: string
   readonly include_ignored?: boolean
+  readonly window?: { readonly months: number } | { readonly since: string }
+  readonly incomplete?: string
+  readonly limits?: number
+  readonly compare_to?: { readonly with: string }
+  readonly status?: boolean
+  readonly prices?: string
   readonly expected_release_id?: string
 }
 
@@ -227,6 +239,7 @@ export function bodyOf(question: Question): QueryBody {
     ...(question.totals ? { totals: true } : {}),
     ...(question.change === '' ? {} : { change: { to: question.change } }),
     ...(question.basis === '' ? {} : { population_basis: question.basis }),
+    ...bodyOfAnalysis(question.analysis),
     ...(question.ignored ? {} : { include_ignored: false }),
     ...(question.release === '' ? {} : { expected_release_id: question.release }),
   }

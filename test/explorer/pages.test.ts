@@ -360,3 +360,37 @@ t.test('a rate that is used up is said in words', async (t) => {
   const response = await fetch(`${slow.address}/explorer?m=bed_capacity_existing`)
   t.match(textOf(await response.text()), /Muitos pedidos/)
 })
+
+t.test('limits, comparator and status stand beside the values, as text and symbol', async (t) => {
+  const question = 'm=hospital_mortality_share&by=state&limits=0.95&compare=region&status=yes'
+  const [{ status, html }, answer] = await Promise.all([
+    get(`/explorer?${question}`),
+    ask({
+      metrics: ['hospital_mortality_share'],
+      group_by: ['state'],
+      limits: 0.95,
+      compare_to: { with: 'region' },
+      status: true,
+    }),
+  ])
+  t.equal(status, 200)
+  const acre = answer.data.find(({ label }: { label: string }) => label === 'Acre').metrics
+  const text = textOf(html)
+  t.ok(
+    text.includes(
+      `(${shown(acre.hospital_mortality_share__lower, 2)} – ${shown(acre.hospital_mortality_share__upper, 2)})`,
+    ),
+    'limits of Acre',
+  )
+  t.match(html, /<abbr class="status" title="preliminar: a fonte ainda costuma rever esses meses">†<\/abbr>/)
+  t.match(html, /title="não coletado: faltam os arquivos da fonte"/)
+  t.match(text, /comparador: não comparado/, 'the North was not collected in full')
+  t.match(html, /<option value="0.95" selected[^>]*>95 %/)
+  const bars = await get(`/explorer?${question}&view=bars&lang=en`)
+  t.match(bars.html, /class="whisker"><title>limits \d/)
+  const peers = await get(
+    '/explorer?m=beds_existing_per_100k&by=municipality&in.state=RR&compare=peers&prices=2026',
+  )
+  t.equal(peers.status, 200)
+  t.match(textOf(peers.html), /municípios semelhantes/)
+})

@@ -24,6 +24,14 @@ t.test('an address holds the whole question', async (t) => {
     totals: true,
     change: '-12',
     basis: 'estimate',
+    analysis: {
+      window: '12',
+      partial: true,
+      limits: '0.95',
+      compare: 'peers',
+      status: true,
+      prices: '2026-05',
+    },
     ignored: false,
     order: '-bed_capacity_sus',
     page: 3,
@@ -39,6 +47,26 @@ t.test('an address holds the whole question', async (t) => {
   t.notMatch(address, /%2C|%3A/, 'people read it')
   t.equal(writeQuestion(EMPTY_QUESTION), '')
   t.same(readQuestion(''), EMPTY_QUESTION)
+})
+
+t.test('options of an analyst become options of the query', (t) => {
+  const { window, incomplete, limits, compare_to, status, prices } = bodyOf(
+    readQuestion('?m=admissions&window=12&partial=yes&limits=0.998&compare=state&status=yes&prices=2025'),
+  )
+  t.same(
+    { window, incomplete, limits, compare_to, status, prices },
+    {
+      window: { months: 12 },
+      incomplete: 'allow',
+      limits: 0.998,
+      compare_to: { with: 'state' },
+      status: true,
+      prices: '2025',
+    },
+  )
+  t.same(bodyOf(readQuestion('?m=admissions&window=year_start')).window, { since: 'year_start' })
+  t.notOk('limits' in bodyOf(EMPTY_QUESTION))
+  t.end()
 })
 
 t.test('drawn questions survive their address', async (t) => {

@@ -2,6 +2,7 @@
 import { scaleLinear, scalePoint } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { ComponentChildren } from 'preact'
+import { ANALYSIS_TEXTS, limitsOf } from '../analysis.ts'
 import type { Catalog, Metric, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
@@ -74,7 +75,7 @@ export function Bars(props: ChartProps) {
   const { t, language } = useSite()
   const { code, metric, label, show } = useChart(props)
   const shown = rows.slice(0, BARS_MAX)
-  const values = shown.map((row) => row.metrics[code] ?? 0)
+  const values = shown.flatMap((row) => [row.metrics[code] ?? 0, ...(limitsOf(row, code) ?? [])])
   const scale = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
     .range([0, 100])
@@ -98,6 +99,7 @@ export function Bars(props: ChartProps) {
                     class="bar"
                   />
                 )}
+                <Whisker row={row} metric={code} scale={scale} show={show} />
                 <line x1={`${zero}%`} x2={`${zero}%`} y1="0" y2="100%" class="axis" />
               </svg>
               <span class={value === null ? 'value missing' : 'value'}>
@@ -108,6 +110,28 @@ export function Bars(props: ChartProps) {
         })}
       </ol>
     </Chart>
+  )
+}
+
+/** Confidence limits of a bar: a line from the lower to the upper limit, with ends. */
+function Whisker(props: {
+  readonly row: QueryRow
+  readonly metric: string
+  readonly scale: (value: number) => number
+  readonly show: (value: number) => string
+}) {
+  const { row, metric, scale, show } = props
+  const { language } = useSite()
+  const limits = limitsOf(row, metric)
+  if (limits === null) return null
+  const [from, to] = limits.map((limit) => `${scale(limit)}%`)
+  return (
+    <g class="whisker">
+      <title>{ANALYSIS_TEXTS[language].limitsOf(show(limits[0]), show(limits[1]))}</title>
+      <line x1={from} x2={to} y1="50%" y2="50%" />
+      <line x1={from} x2={from} y1="25%" y2="75%" />
+      <line x1={to} x2={to} y1="25%" y2="75%" />
+    </g>
   )
 }
 

@@ -15,7 +15,9 @@ import {
   overConflict,
 } from '../conflicts.ts'
 import { formatMonth } from '../numbers.ts'
-import { change, lookUp, type Question } from '../question.ts'
+import { change, type Question } from '../question.ts'
+import { AnalysisOptions } from './analysis.tsx'
+import { Choice } from './choice.tsx'
 import { Filters } from './filters.tsx'
 import { Options } from './options.tsx'
 import { type Mark, Picker } from './picker.tsx'
@@ -41,6 +43,7 @@ export function QuestionForm({ question, data }: { readonly question: Question; 
       <Dimensions question={question} catalog={data.catalog} />
       <Filters question={question} data={data} />
       <Periods question={question} data={data} />
+      <AnalysisOptions question={question} catalog={data.catalog} periods={data.periods} />
       <More question={question} data={data} />
       {isLive ? null : (
         <button type="submit" class="primary">
@@ -301,39 +304,5 @@ function More({ question, data }: { readonly question: Question; readonly data: 
         reason={question.since === '' && analyticsReleases.length < 2 ? t.onlyOneRelease : null}
       />
     </Picker>
-  )
-}
-
-export function Choice(props: {
-  readonly name: string
-  readonly label: string
-  readonly value: string
-  readonly options: Readonly<Record<string, string>>
-  readonly reason?: string | null
-  readonly without?: Readonly<Record<string, string>>
-}) {
-  const { name, label, value, options, reason = null, without = {} } = props
-  // A value that is no longer offered, such as a removed release, stays visible until it is replaced.
-  const allOptions = Object.hasOwn(options, value) ? options : { ...options, [value]: value }
-  const hintId = `why-${name}`
-  return (
-    <label class="choice">
-      <span>{label}</span>
-      <select name={name} disabled={reason !== null} aria-describedby={reason === null ? undefined : hintId}>
-        {Object.entries(allOptions).map(([code, text]) => {
-          const disabledReason = code === value ? undefined : lookUp(without, code)
-          return (
-            <option key={code} value={code} selected={code === value} disabled={disabledReason !== undefined}>
-              {disabledReason === undefined ? text : `${text} (${disabledReason})`}
-            </option>
-          )
-        })}
-      </select>
-      {reason === null ? null : (
-        <span class="reason" id={hintId}>
-          {reason}
-        </span>
-      )}
-    </label>
   )
 }

@@ -1,10 +1,12 @@
 /** An answer as a table. Column heads sort it, and every value links to its records. */
 
+import type { ComponentChildren } from 'preact'
 import type { Catalog, Dimension, Metric, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { type CellAddress, change, type Question } from '../question.ts'
+import { Beside } from './beside.tsx'
 import { Scroll } from './scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
 
@@ -234,6 +236,11 @@ function Row(props: {
           question={question}
           cell={{ metric: column.name, key }}
           row={row.label || t.total}
+          beside={
+            column.name.includes('__') ? null : (
+              <Beside row={row} metric={column.name} decimals={column.decimals} />
+            )
+          }
         />
       ))}
     </tr>
@@ -246,14 +253,17 @@ function Value(props: {
   readonly question: Question
   readonly cell: CellAddress
   readonly row: string
+  /** What stands beside the value: limits, comparator, status. */
+  readonly beside: ComponentChildren
 }) {
-  const { column, value, question, cell, row } = props
+  const { column, value, question, cell, row, beside } = props
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
   if (value === null)
     return (
       <td class="number missing">
         <abbr title={t.noDataLong}>{t.noData}</abbr>
+        {beside}
       </td>
     )
   const text = formatNumber(value, column.decimals, language)
@@ -270,6 +280,7 @@ function Value(props: {
       >
         {signed}
       </a>
+      {beside}
     </td>
   )
 }
