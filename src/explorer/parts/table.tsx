@@ -6,9 +6,9 @@ import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { type CellAddress, change, type Question } from '../question.ts'
-import { Beside } from './beside.tsx'
 import { Scroll } from './scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
+import { ValueMarks } from './value-marks.tsx'
 
 const WITH_PAGES = new Set(['municipality', 'state', 'health_region', 'health_macroregion', 'region'])
 
@@ -236,9 +236,9 @@ function Row(props: {
           question={question}
           cell={{ metric: column.name, key }}
           row={row.label || t.total}
-          beside={
+          marks={
             column.name.includes('__') ? null : (
-              <Beside row={row} metric={column.name} decimals={column.decimals} />
+              <ValueMarks row={row} metric={column.name} decimals={column.decimals} />
             )
           }
         />
@@ -253,17 +253,17 @@ function Value(props: {
   readonly question: Question
   readonly cell: CellAddress
   readonly row: string
-  /** What stands beside the value: limits, comparator, status. */
-  readonly beside: ComponentChildren
+  /** Limits, comparator and status of the value. */
+  readonly marks: ComponentChildren
 }) {
-  const { column, value, question, cell, row, beside } = props
+  const { column, value, question, cell, row, marks } = props
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
   if (value === null)
     return (
       <td class="number missing">
         <abbr title={t.noDataLong}>{t.noData}</abbr>
-        {beside}
+        {marks}
       </td>
     )
   const text = formatNumber(value, column.decimals, language)
@@ -280,7 +280,7 @@ function Value(props: {
       >
         {signed}
       </a>
-      {beside}
+      {marks}
     </td>
   )
 }

@@ -1,10 +1,10 @@
-/** What stands beside a number of the table: its confidence limits, how it differs from its comparator, and its status. */
+/** Marks a number of the table with its confidence limits, how it differs from its comparator, and its status. */
 import { ANALYSIS_TEXTS, limitsOf, significanceOf, statusOf } from '../analysis.ts'
 import type { QueryRow } from '../api.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from './site.tsx'
 
-export function Beside(props: {
+export function ValueMarks(props: {
   readonly row: QueryRow
   readonly metric: string
   readonly decimals: number
@@ -20,13 +20,13 @@ export function Beside(props: {
   return (
     <>
       {limits === null ? null : (
-        <span class="beside">
+        <span class="value-marks">
           {' '}
           ({show(limits[0], Math.max(decimals, 2))} – {show(limits[1], Math.max(decimals, 2))})
         </span>
       )}
       {significance === null ? null : (
-        <span class="beside">
+        <span class="value-marks">
           {' '}
           <abbr title={significance.text}>{significance.symbol}</abbr>
           {comparator === null ? null : ` ${show(comparator)}`}
@@ -37,7 +37,7 @@ export function Beside(props: {
         </span>
       )}
       {status === null ? null : (
-        <span class="beside">
+        <span class="value-marks">
           {' '}
           <abbr class="status" title={status}>
             †
