@@ -1,6 +1,6 @@
 /** Prints what a quantity is multiplied by in each month: the days of the month, or the factor of its prices. Either engine may run it. */
 import type { Measure } from '../../../../model/metrics.ts'
-import { join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { either, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { daysIn } from '../../periods.ts'
 import { HUGE } from '../differences.ts'
 
@@ -26,6 +26,11 @@ const factorOfMonth = (month: Sql, factors: NonNullable<Measure['factors']>): Sq
   factors.length === 0
     ? sql`CAST(0 AS ${HUGE})`
     : sql`CASE ${month} ${join(
-        factors.map(([period, factor]) => sql`WHEN ${whole(period)} THEN CAST(${TEXT(factor)} AS ${HUGE})`),
+        factors.map(
+          ([period, factor]) => sql`WHEN ${whole(period)} THEN CAST(${longInteger(factor)} AS ${HUGE})`,
+        ),
         ' ',
       )} END`
+
+/** Trino reads an integer of more than 18 digits only as a decimal. */
+const longInteger = (digits: string): Sql => either(TEXT(digits), TEXT(`DECIMAL '${digits}'`))
