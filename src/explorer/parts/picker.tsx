@@ -1,6 +1,7 @@
-/** A section of the question form: title, chosen items as removable marks, and a list to choose from. */
+/** Parts of the question form: a section with chosen items as removable marks, and a list with one choice. */
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
+import { lookUp } from '../question.ts'
 import { useSite } from './site.tsx'
 
 export interface Mark {
@@ -54,5 +55,40 @@ export function Picker(props: {
         {children}
       </details>
     </div>
+  )
+}
+
+/** A list with one choice. Choices that do not go with the question are disabled, with the reason. */
+export function Choice(props: {
+  readonly name: string
+  readonly label: string
+  readonly value: string
+  readonly options: Readonly<Record<string, string>>
+  readonly reason?: string | null
+  readonly without?: Readonly<Record<string, string>>
+}) {
+  const { name, label, value, options, reason = null, without = {} } = props
+  // A value that is no longer offered, such as a removed release, stays visible until it is replaced.
+  const allOptions = Object.hasOwn(options, value) ? options : { ...options, [value]: value }
+  const hintId = `why-${name}`
+  return (
+    <label class="choice">
+      <span>{label}</span>
+      <select name={name} disabled={reason !== null} aria-describedby={reason === null ? undefined : hintId}>
+        {Object.entries(allOptions).map(([code, text]) => {
+          const disabledReason = code === value ? undefined : lookUp(without, code)
+          return (
+            <option key={code} value={code} selected={code === value} disabled={disabledReason !== undefined}>
+              {disabledReason === undefined ? text : `${text} (${disabledReason})`}
+            </option>
+          )
+        })}
+      </select>
+      {reason === null ? null : (
+        <span class="reason" id={hintId}>
+          {reason}
+        </span>
+      )}
+    </label>
   )
 }

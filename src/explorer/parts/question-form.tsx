@@ -17,10 +17,9 @@ import {
 import { formatMonth } from '../numbers.ts'
 import { change, type Question } from '../question.ts'
 import { AnalysisOptions } from './analysis.tsx'
-import { Choice } from './choice.tsx'
 import { Filters } from './filters.tsx'
 import { Options } from './options.tsx'
-import { type Mark, Picker } from './picker.tsx'
+import { Choice, type Mark, Picker } from './picker.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
 import { dimensionOf, labelOf, metricOf } from './table.tsx'
 

@@ -1,6 +1,7 @@
 /** An answer as a table. Column heads sort it, and every value links to its records. */
 
 import type { ComponentChildren } from 'preact'
+import { ANALYSIS_TEXTS, limitsOf, significanceOf, statusOf } from '../analysis.ts'
 import type { Catalog, Dimension, Metric, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
@@ -8,7 +9,6 @@ import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { type CellAddress, change, type Question } from '../question.ts'
 import { Scroll } from './scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
-import { ValueMarks } from './value-marks.tsx'
 
 const WITH_PAGES = new Set(['municipality', 'state', 'health_region', 'health_macroregion', 'region'])
 
@@ -282,5 +282,47 @@ function Value(props: {
       </a>
       {marks}
     </td>
+  )
+}
+
+/** Marks a number with its confidence limits, how it differs from its comparator, and its status. */
+function ValueMarks(props: { readonly row: QueryRow; readonly metric: string; readonly decimals: number }) {
+  const { row, metric, decimals } = props
+  const { language } = useSite()
+  const texts = ANALYSIS_TEXTS[language]
+  const limits = limitsOf(row, metric)
+  const significance = significanceOf(row, metric, language)
+  const comparator = row.metrics[`${metric}__comparator`] ?? null
+  const status = statusOf(row, metric, language)
+  const show = (value: number, digits = decimals): string => formatNumber(value, digits, language)
+  return (
+    <>
+      {limits === null ? null : (
+        <span class="value-marks">
+          {' '}
+          ({show(limits[0], Math.max(decimals, 2))} – {show(limits[1], Math.max(decimals, 2))})
+        </span>
+      )}
+      {significance === null ? null : (
+        <span class="value-marks">
+          {' '}
+          <abbr title={significance.text}>{significance.symbol}</abbr>
+          {comparator === null ? null : ` ${show(comparator)}`}
+          <span class="hidden">
+            {' '}
+            {texts.comparator}: {significance.text}
+          </span>
+        </span>
+      )}
+      {status === null ? null : (
+        <span class="value-marks">
+          {' '}
+          <abbr class="status" title={status}>
+            †
+          </abbr>
+          <span class="hidden"> {status}</span>
+        </span>
+      )}
+    </>
   )
 }
