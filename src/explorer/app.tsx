@@ -6,6 +6,7 @@ import { EXPLORE } from './pages/explore.tsx'
 import { FACILITY } from './pages/facility.tsx'
 import { FLOWS } from './pages/flows.tsx'
 import { HOME } from './pages/home.tsx'
+import { INDICATOR } from './pages/indicator.tsx'
 import { PLACE } from './pages/place.tsx'
 import { RELEASES_PAGE } from './pages/releases.tsx'
 import { SEARCH } from './pages/search.tsx'
@@ -18,6 +19,7 @@ const PAGES = [
   HOME,
   EXPLORE,
   SEARCH,
+  INDICATOR,
   PLACE,
   FLOWS,
   FACILITY,

@@ -174,6 +174,12 @@ export const EN: Texts = {
     onlyRelease: 'It is the only release here: there is no other to compare with.',
     seeChanges: 'SUS beds: what changed, row by row',
   },
+  indicatorPage: {
+    ranking: 'States, the largest first',
+    sheet: 'Indicator sheet',
+    method: 'How it is computed',
+    limitations: 'What it does not say',
+  },
   profile: {
     lead: 'Each number opens its question, with the published rows that it comes from.',
     comparedWith: (name: string) => `Beside it, ${name} and the position among all places of the level.`,

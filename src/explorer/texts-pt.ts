@@ -177,6 +177,12 @@ export const PT = {
     onlyRelease: 'É a única versão aqui: não há outra com que comparar.',
     seeChanges: 'Leitos SUS: o que mudou, linha a linha',
   },
+  indicatorPage: {
+    ranking: 'Estados, do maior ao menor',
+    sheet: 'Ficha do indicador',
+    method: 'Como é calculado',
+    limitations: 'O que não diz',
+  },
   profile: {
     lead: 'Cada número abre a sua pergunta, com as linhas publicadas de onde veio.',
     comparedWith: (name: string) => `Ao lado, ${name} e a posição entre todos os lugares do mesmo nível.`,

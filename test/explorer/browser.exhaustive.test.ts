@@ -171,6 +171,7 @@ const VIEWS = {
   changes: `/explorer?m=equipment_in_use&by=state&in.state=AC&since=${release.other}`,
   healthRegion: '/explorer/places/health_region/12002',
   search: '/explorer/search?text=boa+vista',
+  indicator: '/explorer/indicators/beds_sus_share',
   place: '/explorer/places/municipality/1400100',
   state: '/explorer/places/state/RR',
   country: '/explorer/places/country/BR?lang=en',

@@ -222,6 +222,23 @@ t.test(
   },
 )
 
+t.test('an indicator: its sheet, the states as the API answers them, the answer to take along', async (t) => {
+  const code = 'beds_sus_share'
+  const response = await fetch(`${server.address}/v1/analytics/metrics/${code}`, {
+    headers: { authorization: `Bearer ${server.key}` },
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+  const { data } = (await response.json()) as any
+  const text = textOf((await get(`/explorer/indicators/${code}`)).html)
+  for (const part of [data.label, data.sheet.meaning, data.sheet.method, ...data.sheet.limitations])
+    t.ok(text.includes(part), part)
+  const states = await ask({ metrics: [code], group_by: ['state'] })
+  for (const { label, metrics } of states.data)
+    if (metrics[code] !== null) t.ok(text.includes(`${label} ${shown(metrics[code], 2)}`), label)
+  t.match(text, /Baixar XLSX/)
+  t.equal((await get('/explorer/indicators/no_such_metric')).status, 400)
+})
+
 /** Cells of the table rows below a heading, as they are read. */
 const rowsBelow = (html: string, id: string): string[][] =>
   [...(html.split(` id="${id}"`)[1]?.split('<h2')[0] ?? '').matchAll(/<tr>(.*?)<\/tr>/gs)].map(

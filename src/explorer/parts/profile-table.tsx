@@ -95,7 +95,7 @@ function IndicatorRow(props: {
   readonly comparator: string | null
   readonly hasCourse: boolean
 }) {
-  const { t, language } = useSite()
+  const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
   const { indicator, comparator, hasCourse } = props
   const { metric, label, unit, decimals, value, lower, upper, peers, course, significance } = indicator
@@ -107,7 +107,10 @@ function IndicatorRow(props: {
   return (
     <tr>
       <th scope="row" id={metric}>
-        {label} <span class="unit">{about.join(', ')}</span>
+        <a class="cell" href={href(`/explorer/indicators/${metric}`)}>
+          {label}
+        </a>{' '}
+        <span class="unit">{about.join(', ')}</span>
       </th>
       <td class={value === null ? 'number missing' : 'number'} data-label={t.value}>
         {value === null ? (

@@ -1,0 +1,184 @@
+/** The page of an indicator: what it says, the states from the largest value on, its course, and the answer to take along. */
+import { type Answer, ApiFailure, type Catalog, type Metric, type QueryAnswer } from '../api.ts'
+import { formulaText, unitOutsideLabel } from '../catalog-texts.ts'
+import type { LoadContext, PageModule } from '../page.ts'
+import { Bars, Lines } from '../parts/charts.tsx'
+import { VerifyPanel } from '../parts/panels.tsx'
+import { useQuestionHref, useSite } from '../parts/site.tsx'
+import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
+import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
+import { loadCatalog } from './explore-load.ts'
+
+interface DescribedMetric extends Metric {
+  readonly limits: { readonly text: string }
+  readonly sheet: {
+    readonly method: string
+    readonly meaning: string
+    readonly limitations: readonly string[]
+    readonly sources: readonly {
+      readonly dataset: string
+      readonly publisher: string
+      readonly table: string
+      readonly delay: string
+      readonly revisions: string
+    }[]
+  }
+}
+
+interface IndicatorData {
+  readonly catalog: Catalog
+  readonly metric: DescribedMetric
+  /** The states by the metric; null where it has no states, or the release no answer. */
+  readonly ranking: { readonly question: Question; readonly answer: QueryAnswer } | null
+  readonly course: { readonly question: Question; readonly answer: QueryAnswer } | null
+  readonly synthetic: boolean
+}
+
+/** Finer places that the ranking links to, by the dimension of a state. */
+const FINER: Readonly<Record<string, readonly string[]>> = {
+  state: ['region', 'health_macroregion', 'health_region', 'municipality'],
+  residence_state: ['residence_health_region', 'residence_municipality'],
+}
+/** Dimensions that the page links to, where the metric has them. */
+const KINDS = ['sex', 'age_group', 'race', 'facility_type', 'bed_type', 'equipment_category', 'cause_chapter']
+
+async function load(
+  { api }: LoadContext,
+  { code = '' }: Readonly<Record<string, string>>,
+): Promise<IndicatorData> {
+  const [catalog, { data: metric }] = await Promise.all([
+    loadCatalog(api),
+    api.get<Answer<DescribedMetric>>(`/v1/analytics/metrics/${code}`),
+  ])
+  const ask = async (question: Question): Promise<IndicatorData['ranking']> => {
+    try {
+      return { question, answer: await api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question)) }
+    } catch (error) {
+      // A release may lack the data of a metric.
+      if (error instanceof ApiFailure && [400, 403].includes(error.problem.status)) return null
+      throw error
+    }
+  }
+  const state = Object.keys(FINER).find((dimension) => metric.dimensions.includes(dimension))
+  const question = change(EMPTY_QUESTION, { metrics: [code] })
+  const [ranking, course] = await Promise.all([
+    state === undefined ? null : ask(change(question, { groupBy: [state], order: `-${code}` })),
+    metric.dimensions.includes('reference_period')
+      ? ask(change(question, { groupBy: ['reference_period'] }))
+      : null,
+  ])
+  return {
+    catalog,
+    metric,
+    ranking,
+    course: course !== null && course.answer.data.length > 1 ? course : null,
+    synthetic: (ranking ?? course)?.answer.meta.synthetic === true,
+  }
+}
+
+function View({ data }: { readonly data: IndicatorData }) {
+  const { t, language } = useSite()
+  const { catalog, metric, ranking, course } = data
+  const found = metricOf(catalog, metric.code)
+  return (
+    <>
+      <h1>
+        {labelOf(found, language)} <small>{unitOutsideLabel(found, language)}</small>
+      </h1>
+      <p class="lead">{metric.sheet.meaning}</p>
+      <div class="blocks">
+        <Sheet data={data} />
+        {course === null ? null : (
+          <section class="block">
+            <h2>{t.trends}</h2>
+            <Lines question={course.question} catalog={catalog} rows={course.answer.data} />
+          </section>
+        )}
+        {ranking === null ? null : (
+          <section class="block">
+            <h2>{t.indicatorPage.ranking}</h2>
+            <Bars question={ranking.question} catalog={catalog} rows={ranking.answer.data} />
+          </section>
+        )}
+        {ranking === null ? null : (
+          <section class="block">
+            <h2>{t.views.table}</h2>
+            <ResultTable
+              question={ranking.question}
+              catalog={catalog}
+              answer={ranking.answer}
+              rows={ranking.answer.data}
+            />
+            <MoreQuestions data={data} question={ranking.question} />
+          </section>
+        )}
+      </div>
+      {ranking === null ? null : (
+        <VerifyPanel question={ranking.question} catalog={catalog} answer={ranking.answer} />
+      )}
+    </>
+  )
+}
+
+function Sheet({ data }: { readonly data: IndicatorData }) {
+  const { t, language } = useSite()
+  const { metric, catalog } = data
+  const { method, limitations, sources } = metric.sheet
+  return (
+    <section class="block">
+      <h2>{t.indicatorPage.sheet}</h2>
+      <dl>
+        <dt>{t.formula}</dt>
+        <dd>{formulaText(metric, catalog, language)}</dd>
+        <dt>{t.indicatorPage.method}</dt>
+        <dd>{method}</dd>
+        <dt>{t.profile.limits}</dt>
+        <dd>{metric.limits.text}</dd>
+        {limitations.length === 0 ? null : (
+          <>
+            <dt>{t.indicatorPage.limitations}</dt>
+            {limitations.map((text) => (
+              <dd key={text}>{text}</dd>
+            ))}
+          </>
+        )}
+        {sources.map(({ dataset, publisher, table, delay, revisions }) => (
+          <>
+            <dt key={dataset}>{t.source}</dt>
+            <dd>
+              {publisher}, {table}. {delay} {revisions}
+            </dd>
+          </>
+        ))}
+      </dl>
+    </section>
+  )
+}
+
+function MoreQuestions(props: { readonly data: IndicatorData; readonly question: Question }) {
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  const { metric, catalog } = props.data
+  const [state = ''] = props.question.groupBy
+  const offered = [...(FINER[state] ?? []), ...KINDS].filter((code) => metric.dimensions.includes(code))
+  return (
+    <p class="downloads">
+      {offered.map((code) => (
+        <a class="button" key={code} href={questionHref(change(props.question, { groupBy: [code] }))}>
+          {t.by} {labelOf(dimensionOf(catalog, code), language)}
+        </a>
+      ))}
+    </p>
+  )
+}
+
+export const INDICATOR: PageModule<IndicatorData> = {
+  match: (path) => {
+    const [, code] = /^\/explorer\/indicators\/([a-z][a-z0-9_]{0,79})\/?$/.exec(path) ?? []
+    return code === undefined ? null : { code }
+  },
+  load,
+  title: ({ catalog, metric }, _, language) => labelOf(metricOf(catalog, metric.code), language),
+  isSynthetic: ({ synthetic }) => synthetic,
+  View,
+}
