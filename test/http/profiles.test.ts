@@ -3,10 +3,10 @@ import t, { type Test } from 'tap'
 import { PROFILE_INDICATORS, PROFILE_LEVELS } from '../../src/model/profiles/index.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
-import { cases } from '../fixtures/rings.ts'
+import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
-const PLACES = cases(2, 4)
+const PLACES = countOf(8, 2)
 
 const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
