@@ -88,7 +88,9 @@ async function compare(t: Test, indicator: Indicator, hasPeers: boolean): Promis
   const values = rows.flatMap(({ metrics }) => (typeof metrics[metric] === 'number' ? [metrics[metric]] : []))
   t.equal(peers.places, values.length, `${metric}: places`)
   t.equal(peers.rank, 1 + values.filter((other) => other > (value ?? 0)).length, `${metric}: rank`)
-  const same = rows.find(({ metrics }) => metrics[metric] === value)
+  // Percentiles follow unrounded values, so that places with equal shown values may have unequal ones.
+  const code = Object.values(row?.dimensions ?? {})[0]?.code
+  const same = rows.find(({ dimensions }) => Object.values(dimensions)[0]?.code === code)
   t.equal(peers.percentile, same?.metrics[`${metric}__percentile`], `${metric}: percentile`)
   const ascending = values.toSorted((left, right) => left - right)
   t.equal(peers.distribution.min, ascending[0])
