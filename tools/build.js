@@ -7,7 +7,7 @@
  *
  * tools/build-tests.js builds the tests in the same way: `forNode`.
  */
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -54,6 +54,9 @@ await build({
   },
   outdir: 'dist',
 })
+// Files that the demonstration reads as they are.
+for (const file of ['seats.csv', 'outlines.topojson.gz'])
+  cpSync(new URL(`demo/brazil/${file}`, import.meta.url), new URL(`../dist/brazil/${file}`, import.meta.url))
 await build({
   absWorkingDir: root,
   entryPoints: { browser: 'src/explorer/browser.tsx', styles: 'src/explorer/styles.css' },

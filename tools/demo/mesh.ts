@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { gunzipSync } from 'node:zlib'
 
-/** The package's name for a file works from the sources and from the build. */
+/** The build copies these files to dist/, where package.json names them for sources and build alike. */
 const readBrazil = (file: string): Buffer =>
   readFileSync(createRequire(import.meta.url).resolve(`#brazil/${file}`))
 
