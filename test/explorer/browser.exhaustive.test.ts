@@ -394,7 +394,7 @@ t.test(
       ]),
     )
     const seen = new Set<string>()
-    for (const key of ['ArrowRight', 'ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowLeft']) {
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowDown', 'ArrowUp', 'ArrowLeft']) {
       await page.keyboard.press(key)
       const [name = '', value = ''] = (await page.locator('.reading').innerText()).split(': ')
       seen.add(name)

@@ -252,6 +252,9 @@ export function valueSql(shown: ShownValue, index: number): Sql {
   if (shown.kind === 'significance')
     return isComparable(shown) ? significanceSql(index) : TEXT("'not_compared'")
   if (shown.kind === 'status') return statusSql(shown.metric, index)
+  // An expression of a null constant has another type in each version of DuckDB.
+  if (isLimit(shown) && shown.metric.limits.method === 'none')
+    return TEXT(`CAST(NULL AS DECIMAL(38, ${decimals}))`)
   // No limit is negative, so adding a half and dropping the fraction rounds half away from zero.
   if (isLimit(shown))
     return sql`CAST(floor(${limitColumn(shown, index)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`
