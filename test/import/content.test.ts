@@ -151,6 +151,17 @@ t.test('a struct without a value differs from one of values that are null', asyn
   t.equal(await digestOf(rows), digestOfTexts(3, expected))
 })
 
+t.test('the first column of a struct may be a list of several elements', async (t) => {
+  const rows = `SELECT unnest([{'q': [1, 2, 3], 'p': 'x'}, {'q': [4, 5], 'p': NULL}, NULL]) AS s`
+  const expected = {
+    s: ['struct', '', '', null],
+    's.q': ['list', '3', '2', null],
+    's.q[]': ['integer', '1', '2', '3', '4', '5'],
+    's.p': ['text', 'x', null, null],
+  } as const
+  t.equal(await digestOf(rows), digestOfTexts(3, expected))
+})
+
 t.test('texts of any length, with and without a dictionary', async (t) => {
   const texts = Array.from({ length: 400 }, (_, index) =>
     'çx'.repeat(index % 97 === 5 ? 40_000 + index : index % 23),

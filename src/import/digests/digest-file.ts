@@ -188,9 +188,13 @@ class ContainerValues {
     for (let at = 0; at < count; at += 1) {
       const level = definition?.[at] ?? max
       const repeated = repetition?.[at] ?? 0
-      if (repeated > depth + 1 || level < present) continue
-      if (repeated === depth + 1) this.#values[this.#values.length - 1] = (this.#values.at(-1) ?? 0) + 1
-      else this.#values.push(level < defined ? null : isList && level > defined ? 1 : 0)
+      if (repeated > depth) {
+        // Another element of this list, or of a list inside this container.
+        if (isList && repeated === depth + 1)
+          this.#values[this.#values.length - 1] = (this.#values.at(-1) ?? 0) + 1
+        continue
+      }
+      if (level >= present) this.#values.push(level < defined ? null : isList && level > defined ? 1 : 0)
     }
   }
 
