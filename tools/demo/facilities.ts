@@ -71,7 +71,7 @@ export interface FacilityPlan {
   readonly closed: Int8Array
   readonly legalPerson: Uint8Array
   readonly isHospital: Uint8Array
-  /** North-western corner of each municipality's square, in thousandths of a degree; null: missing in the mesh. */
+  /** Coordinates of each municipality's seat, in degrees; null where seats.csv lacks it. */
   readonly seats: readonly (readonly [latitude: number, longitude: number] | null)[]
   /** The big hospital that closes in the newest month. */
   readonly closingHospital: number
