@@ -157,6 +157,12 @@ async function listFolder(
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
 
+/** True if a source prefers the folder of a file to the folder of another: a final year replaces the preliminary one at any time. */
+const isPreferred = ({ source, folder }: ListedFile, other: ListedFile): boolean => {
+  const paths = source.folders.map(({ path }) => path)
+  return source.isYearly === true && paths.indexOf(folder) < paths.indexOf(other.folder)
+}
+
 /**
  * Tells parts that the publisher made anew from a part that a listing lacks by mistake. Only the first have a later time than the
  * part that is no longer listed.
@@ -197,7 +203,8 @@ export async function retireOthers(
             (file) =>
               file.uf === other.uf &&
               file.period === other.period &&
-              isNewer(snapshots.recordOf(localOf(file.folder, file.name)), snapshots.recordOf(path)),
+              (isPreferred(file, other) ||
+                isNewer(snapshots.recordOf(localOf(file.folder, file.name)), snapshots.recordOf(path))),
           )
         if (!isReplaced) continue
         await snapshots.retire(path)

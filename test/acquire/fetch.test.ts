@@ -309,8 +309,8 @@ t.test('years of deaths: a final file takes the place of the preliminary one', s
   t.same(newest.failures, [])
   t.same(pathsOf(newest), ['fetched PRELIM/DORES/DORR2024.dbc'])
   t.equal(newest.newest.sim, 2024)
-  // Two listings with equal numbers of files: the final year came, and the preliminary one is not gone yet.
-  publish('CID10/DORES/DORR2024.dbc', '12-23-26  09:30AM', '2000002')
+  // Two listings with equal numbers of files: the final year came, and the preliminary one is not gone yet. Its time is not later.
+  publish('CID10/DORES/DORR2024.dbc', TIME, '2000002')
   const all = await fetchDeaths({ from: 197901 })
   t.same(pathsOf(all), [
     'fetched CID10/DORES/DORR2023.dbc',
