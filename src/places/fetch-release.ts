@@ -11,10 +11,10 @@ import { createReadStream, existsSync, readdirSync, renameSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { isFullDisk, isRunning } from '../files.ts'
+import { isFullDisk, isRunning, replaceFile } from '../files.ts'
 import { digestFile } from '../release/digest.ts'
 import { type Manifest, type ManifestFile, manifestText, RELEASE_ID } from '../release/manifest.ts'
-import { checkFileList, parseManifest, ReleaseRefused, readManifest } from '../release/verify.ts'
+import { checkFileList, parseManifest, ReleaseRefused } from '../release/verify.ts'
 import { findFilesByDigest, moveIntoPlace } from '../release/writer.ts'
 import type { Verifier } from '../trust/note.ts'
 import { checkBeside, PROOF_FILE, requireSignature, SIGNATURE_FILE } from '../trust/release-notes.ts'
@@ -79,7 +79,8 @@ export async function fetchRelease(
 }
 
 /**
- * Copies one file of a release anew over a damaged one. Readers see the damaged file or the right one.
+ * Copies one file of a release, or its manifest, anew over a damaged one. Readers see the damaged file or the right one. The manifest
+ * of the place says what is right: its digest is the release id, and the one in the folder may be the damaged file.
  * @throws PlaceError when the place cannot be read or lacks the file; ReleaseRefused when its file is damaged, too
  */
 export async function repairFile(
@@ -89,17 +90,30 @@ export async function repairFile(
   path: string,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { files } = await readManifest(releasesDir, id)
-  const file = files.find((each) => each.path === path)
+  const folder = join(releasesDir, id)
+  if (!existsSync(folder)) return
+  const manifest = await readManifestOf(place, id)
+  if (path === 'manifest.json') {
+    replaceFile(join(folder, path), manifestText(manifest))
+    return
+  }
+  const file = manifest.files.find((each) => each.path === path)
   if (file === undefined) return
   const staging = await openStaging(releasesDir, id)
   try {
     await fetchFile(place, staging, id, file, signal)
-    await mkdir(dirname(join(releasesDir, id, path)), { recursive: true })
-    await rename(join(staging, path), join(releasesDir, id, path))
+    await mkdir(dirname(join(folder, path)), { recursive: true })
+    await rename(join(staging, path), join(folder, path))
   } finally {
     await rm(staging, { recursive: true, force: true })
   }
+}
+
+/** @returns the manifest of a release at a place, whose digest is the id @throws PlaceError without one; ReleaseRefused */
+async function readManifestOf(place: Place, id: string): Promise<Manifest> {
+  const text = (await place.read(`${id}/manifest.json`))?.toString()
+  if (text === undefined) throw new PlaceError(`${place.name} has no release ${id}.`)
+  return parseManifest(id, text)
 }
 
 /** Collects the manifests of a release and of those that it joins, components first. */
@@ -111,9 +125,7 @@ async function collectManifests(
 ): Promise<void> {
   if (found.has(id)) return
   if (!RELEASE_ID.test(id)) throw new ReleaseRefused(id, '', 'is not a release id')
-  const text = (await place.read(`${id}/manifest.json`))?.toString()
-  if (text === undefined) throw new PlaceError(`${place.name} has no release ${id}.`)
-  const manifest = parseManifest(id, text)
+  const manifest = await readManifestOf(place, id)
   checkFileList(manifest)
   for (const component of Object.values(manifest.components))
     await collectManifests(place, releasesDir, component, found)

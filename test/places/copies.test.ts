@@ -15,7 +15,7 @@ import { Readable } from 'node:stream'
 import t from 'tap'
 import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
 import { copyLog, logInFolder } from '../../src/places/copy-log.ts'
-import { fetchRelease } from '../../src/places/fetch-release.ts'
+import { fetchRelease, repairFile } from '../../src/places/fetch-release.ts'
 import { folderPlace } from '../../src/places/folder.ts'
 import { openPlace } from '../../src/places/open-place.ts'
 import type { Place } from '../../src/places/place.ts'
@@ -125,6 +125,22 @@ t.test(
     t.same(readdirSync(folder).sort(), [...ids].sort(), 'nothing hidden is left')
   },
 )
+
+t.test('a damaged file or manifest is copied anew, and a release that is gone stays gone', async (t) => {
+  const folder = target()
+  await fetchRelease(source, folder, cnes, options)
+  for (const name of [path, 'manifest.json']) {
+    truncateSync(join(folder, cnes, name), 50)
+    await t.rejects(verifyRelease(folder, cnes), { name: 'ReleaseRefused' }, name)
+    await repairFile(source, folder, cnes, name)
+    await verifyRelease(folder, cnes)
+  }
+  const hidden = (): string[] => readdirSync(folder).filter((name) => name.startsWith('.'))
+  t.same(hidden(), [], 'nothing hidden is left')
+  rmSync(join(folder, cnes), { recursive: true })
+  await repairFile(source, folder, cnes, path)
+  t.notOk(existsSync(join(folder, cnes)))
+})
 
 t.test('a place that sends a file without end fills no disk', async (t) => {
   let sent = 0
