@@ -11,7 +11,7 @@ import { forEachArea } from '../model/areas.ts'
 import { AREA_NAMES } from '../model/datasets.ts'
 import { readAcquisitions } from './acquisition.ts'
 import { contentIdOf } from './content.ts'
-import { digestJson } from './digest.ts'
+import { canonicalJson, digestJson } from './digest.ts'
 import { createFileGuard, type FileGuard } from './guard.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { stateOfFolders } from './missing-files.ts'
@@ -110,9 +110,11 @@ export function createStore(options: StoreOptions): ReleaseStore {
     const analytics = await verify(id)
     if (analytics === null || analytics.area !== 'analytics') return null
     const components = await readComponents(analytics, verify)
-    const files = await Promise.all(
+    const facts = await Promise.all(
       Object.values(analytics.components).map((component) => readAcquisitions(releasesDir, component)),
-    ).then((lists) => lists.flat())
+    )
+    // Components that read the same file record it each, such as an archive that all take municipality codes from.
+    const files = [...new Map(facts.flat().map((each) => [canonicalJson(each), each])).values()]
     const view: ReleaseView = {
       id,
       contentId: await contentIdOf(releasesDir, analytics),

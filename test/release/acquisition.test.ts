@@ -41,3 +41,17 @@ t.test('recorded facts are shown, and what is not recorded is null', async (t) =
 t.test('an unreadable record is none, and the release answers', async (t) => {
   for (const text of ['', '{', '{}', 'null', '[null, 1, {}]']) t.same(await acquisitionsAfter(text), [], text)
 })
+
+t.test('a file that several areas read is named once in the provenance of a record', async (t) => {
+  const { releasesDir, result } = await makeSmallRelease()
+  const file = 'BASE_DE_DADOS_CNES_202605.ZIP'
+  const record = JSON.stringify([{ file, url: 'https://example.invalid/base' }])
+  for (const component of [result.cnes ?? '', result.demography ?? ''])
+    writeFileSync(join(releasesDir, component, 'acquisition.json'), record)
+  const reader = await openClient(releasesDir)
+  t.teardown(() => reader.close())
+  const [{ cnes_code: code }] = (await reader.get('/v1/facilities?limit=1')).body.data
+  const { acquisitions } = (await reader.get(`/v1/facilities/${code}/provenance`)).body.meta
+  t.match(acquisitions, [{ file, url: 'https://example.invalid/base' }])
+  t.equal(acquisitions.length, 1)
+})
