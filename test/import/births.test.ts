@@ -180,6 +180,18 @@ t.test('births are summed by class; unknown is null, and no personal cell is rea
     )
 })
 
+t.test('a month that only residents abroad have is not collected', async (t) => {
+  const { manifest } = await importRows({
+    'DNRR2022.dbc': makeDbc(dbf([{ ...plain, DTNASC: '02052022' }])),
+    'DNEX2022.dbc': dbf([{ ...plain, CODMUNRES: '900126', DTNASC: '02072022' }]),
+  })
+  t.same(manifest.datasets.births?.periods.at(-1), 202207)
+  t.same(
+    Object.keys(manifest.coverage.births ?? {}),
+    ['01', '02', '03', '04', '05'].map((month) => `2022${month}`),
+  )
+})
+
 t.test(
   'files that would count twice, or of another state or year, are refused without their cells',
   async (t) => {

@@ -178,6 +178,8 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         // In a year under way the files of some states end earlier: their later months are not collected.
         const covered = states.filter((uf) => monthsOf(rowsByState.get(uf) ?? []).includes(month))
         outputs.push(...(await writeRows(session, staging, area, stagedTables, month)))
+        // A month that only residents abroad have is not collected for any state, and must not become the newest month.
+        if (covered.length === 0) continue
         for (const table of facts)
           coverage[table] = {
             ...coverage[table],
