@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
 import { findPublishedRows } from '../../src/import/published-rows.ts'
+import { STATES } from '../../src/model/territory/states.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { createChance } from '../../tools/demo/random.ts'
 import { openClient } from '../fixtures/client.ts'
@@ -337,12 +338,27 @@ t.test('deaths without a month count in the year, and a note says how many', asy
 })
 
 t.test('residents abroad count in the country and in no state', async (t) => {
+  // The country has a value where the files of all states are there: one death each.
+  const files = STATES.map(({ uf, ibge_code }): [string, Cells[]] => [
+    `DO${uf}2021.dbf`,
+    [{ ...drawRow('14', 2021), TIPOBITO: '2', DTOBITO: '15032021', CODMUNRES: `${ibge_code}0000` }],
+  ])
+  const { releasesDir, result } = await importRows({ ...Object.fromEntries(files), 'DOREXT21.dbf': ABROAD })
+  await writePointer(releasesDir, result.analytics)
+  const reader = await openClient(releasesDir)
+  t.teardown(() => reader.close())
   const filters = [{ dimension: 'reference_period', operator: 'EQ', value: '2021-03' }]
-  const { body } = await client.get('/v1/sim/monthly?reference_period=2021-03&limit=100&sort=deaths')
-  t.ok(body.data.length > 0)
-  const rows = (await client.query({ metrics: ['deaths'], group_by: ['residence_municipality'], filters }))
-    .body
-  t.ok(rows.data.length > 0)
+  const valuesBy = async (group_by: readonly string[]): Promise<number[]> => {
+    const { status, body, text } = await reader.query({ metrics: ['deaths'], group_by, filters })
+    t.equal(status, 200, text.slice(0, 300))
+    return body.data.map(({ metrics }: { metrics: { deaths: number } }) => metrics.deaths)
+  }
+  t.same(await valuesBy([]), [STATES.length + ABROAD.length / 2])
+  t.same(
+    await valuesBy(['residence_state']),
+    [...STATES.map(() => 1), ABROAD.length / 2],
+    'the last row is of no state',
+  )
   t.equal(manifest.counts.deaths_of_residents_abroad_2021, ABROAD.length / 2)
   t.same(manifest.coverage.deaths?.['202103']?.states, ['AC', 'RR'])
 })
