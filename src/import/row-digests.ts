@@ -9,17 +9,19 @@ import { digestFileRows } from './digests/digest-file.ts'
 
 export type DigestReply = { readonly digest: string } | { readonly failure: string }
 
+/** Each worker takes some 200 MB; more than these would rarely find a file that is worth one. */
+const LANES_MAX = 4
 /** Fewest bytes of Parquet for which worker processes are worth their start. */
 const WORKERS_MIN_BYTES = 8_000_000
 
 /**
  * @param paths absolute paths
- * @param threads cores to use; all by default
+ * @param threads cores to use, at most four; all by default
  * @returns row digest of each file (64 hex digits), in the order of the paths
  */
 export async function digestRows(paths: readonly string[], threads?: number): Promise<string[]> {
   const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
-  const lanes = bytes < WORKERS_MIN_BYTES ? 1 : Math.min(threads ?? availableParallelism(), paths.length)
+  const lanes = bytes < WORKERS_MIN_BYTES ? 1 : Math.min(threads ?? availableParallelism(), LANES_MAX, paths.length)
   const digests: string[] = []
   const pending = [...paths.entries()]
   const runLane = async (digest: (path: string) => Promise<string>): Promise<void> => {
