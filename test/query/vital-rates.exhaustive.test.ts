@@ -63,7 +63,9 @@ t.test('drawn questions on Roraima, which has both sides', async (t) => {
     const { scale, top, bottom } = TWINS[metric] as Twin
     const isOfResidents = bottom?.[0] === 'residents'
     const ofPlaces = group_by.filter((code) => !isOfResidents || !isTime(code))
-    const where = `uf = 'RR' AND year = ${year}`
+    // Records without a month count in the year and in no month.
+    const ofMonths = group_by.includes('reference_period') ? ' AND period IS NOT NULL' : ''
+    const where = `uf = 'RR' AND year = ${year}${ofMonths}`
     const tops = await countBy(top, group_by, where)
     const bottoms =
       bottom === null ? null : await countBy(bottom, ofPlaces, isOfResidents ? "uf = 'RR'" : where)

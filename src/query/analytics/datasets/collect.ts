@@ -54,7 +54,8 @@ export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Colle
           cells: cells.map(({ code, read }) => ({
             code,
             months: read.filter((month) => periods.includes(month)),
-            count: read.length,
+            // The month 00 of a year has rows of its months, and is none itself.
+            count: read.filter((month) => !isMonthZero(month)).length,
           })),
         }
   const plans: (Omit<DatasetPlan, 'measures' | 'hasStateColumn'> & { readonly measures: Measure[] })[] = []
