@@ -132,6 +132,18 @@ t.test(`profiles agree with single queries: ${PLACES} drawn places, every number
   }
 })
 
+t.test('residents of an unknown municipality are no place among the others', async (t) => {
+  const { body } = await client.get('/v1/profiles/municipality/1400100')
+  const { peers } = indicatorsOf(body.data).find(({ metric }) => metric === 'icsap_share') ?? {}
+  const codesOf = (rows: Answered['data']) =>
+    rows.map(({ dimensions }) => String(dimensions.residence_municipality?.code ?? ''))
+  const isListed = (code: string): boolean => /^\d{7}$/.test(code) && !/^\d\d00000$/.test(code)
+  const all = codesOf(await askAll({ ...peers?.query, include_ignored: true }))
+  const codes = codesOf(await askAll(peers?.query ?? {}))
+  t.notOk(all.every(isListed), 'the demonstration has such residents')
+  t.same(codes.toSorted(), all.filter(isListed).toSorted())
+})
+
 t.test('a municipality: where it lies, flows of the collected months, stocks of the newest', async (t) => {
   const { body } = await client.get('/v1/profiles/municipality/140010')
   const { place, comparator, blocks } = body.data

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { both } from '../../../errors.ts'
-import type { DimensionCode } from '../../../model/dimensions.ts'
+import { type DimensionCode, isMunicipality } from '../../../model/dimensions.ts'
 import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits.ts'
 import { isPerCapita, METRIC_CODES } from '../../../model/metrics.ts'
 import { PERIOD_FORMS, readPeriod, showPeriod } from '../../../model/periods.ts'
@@ -227,7 +227,7 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     compare_to,
     status: data.status ?? false,
     // Options without effect are reset, so that equal queries stay equal.
-    include_ignored: (data.include_ignored ?? true) || !group_by.includes('municipality'),
+    include_ignored: (data.include_ignored ?? true) || !group_by.some(isMunicipality),
     population_basis: catalogMetrics(fields).some(isPerCapita)
       ? (data.population_basis ?? 'census')
       : 'census',
