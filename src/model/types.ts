@@ -203,12 +203,12 @@ export interface CountMetric extends MetricBase {
   /** Stored in cents, shown in reais with two decimals. */
   readonly isMoney?: true
 }
-/** Computes both sides separately and divides last, at the level of the requested groups. */
 /** The rows of a metric that meet a condition, as a side of a ratio. */
 export interface MetricPart {
   readonly where: readonly Condition[]
   readonly label: Text
 }
+/** Computes both sides separately and divides last, at the level of the requested groups. */
 export interface RatioMetric extends MetricBase {
   readonly kind: 'ratio'
   readonly numerator: string

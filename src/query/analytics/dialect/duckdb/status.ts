@@ -28,7 +28,7 @@ export const statusColumns = (plan: AggregatePlan): Sql[] =>
           ['complete', both(({ knownGroups }) => collectedSql(knownGroups, plan))],
           ['begun', both(({ status }) => (status === null ? null : collectedSql(status.begun, plan)))],
           ['final', both(({ status }) => (status === null ? null : collectedSql(status.final, plan)))],
-          ['whole', both(({ status }) => (status === null ? null : fullPeriodSql(status.partial, plan)))],
+          ['full', both(({ status }) => (status === null ? null : fullPeriodSql(status.partial, plan)))],
         ]
         return columns.map(([name, condition]) => sql`${condition} AS ${ident(`is_${name}_${index}`)}`)
       })
@@ -46,7 +46,7 @@ function fullPeriodSql(partial: readonly number[], { query }: AggregatePlan): Sq
 export function statusSql(metric: MetricPlan, index: number): Sql {
   const column = (name: string): Sql => ident(`${name}_${index}`)
   const small = smallNumberSql(metric, column)
-  return sql`CASE WHEN ${column('numerator')} IS NULL THEN CASE WHEN ${column('is_begun')} AND NOT ${column('is_complete')} THEN 'incomplete' ELSE 'not_collected' END WHEN NOT coalesce(${column('denominator')} > 0, false) THEN 'no_denominator' WHEN NOT ${column('is_whole')} THEN 'partial'${small === null ? TEXT('') : sql` WHEN ${small} THEN 'small_number'`} WHEN NOT ${column('is_final')} THEN 'preliminary' ELSE 'final' END`
+  return sql`CASE WHEN ${column('numerator')} IS NULL THEN CASE WHEN ${column('is_begun')} AND NOT ${column('is_complete')} THEN 'incomplete' ELSE 'not_collected' END WHEN NOT coalesce(${column('denominator')} > 0, false) THEN 'no_denominator' WHEN NOT ${column('is_full')} THEN 'partial'${small === null ? TEXT('') : sql` WHEN ${small} THEN 'small_number'`} WHEN NOT ${column('is_final')} THEN 'preliminary' ELSE 'final' END`
 }
 
 /** Rates and proportions of events have small numbers; only rates by residents have a small denominator. */
