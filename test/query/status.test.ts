@@ -185,6 +185,36 @@ t.test('rates of residents have the statuses of a twin', async (t) => {
   }
 })
 
+t.test('a standardized rate of many events of few residents is a small number', async (t) => {
+  const metric = 'admissions_per_10k_standardized'
+  const months = { dimension: 'reference_period', operator: 'IN', value: ['2026-03', '2026-04', '2026-05'] }
+  const [rates, people] = await Promise.all([
+    ask({
+      metrics: [metric, 'admissions'],
+      group_by: ['residence_municipality', 'sex'],
+      filters: [{ ...inStates('AC', 'RR'), dimension: 'residence_state' }, months],
+    }),
+    ask({
+      metrics: ['population_by_age'],
+      group_by: ['municipality', 'sex'],
+      filters: [inStates('AC', 'RR')],
+    }),
+  ])
+  const groupOf = ({ dimensions }: AnswerRow): string =>
+    Object.values(dimensions)
+      .map(({ code }) => code)
+      .join()
+  const residents = new Map(people.data.map((row) => [groupOf(row), Number(row.metrics.population_by_age)]))
+  const tally = new Map<string, number>()
+  for (const row of rates.data) {
+    if (row.metrics[metric] === null || Number(row.metrics.admissions) < 20) continue
+    const status = row.status[metric] ?? ''
+    t.equal(status, Number(residents.get(groupOf(row))) < 5000 ? 'small_number' : 'preliminary', row.label)
+    tally.set(status, (tally.get(status) ?? 0) + 1)
+  }
+  t.equal(tally.size, 2, JSON.stringify([...tally]))
+})
+
 t.test(
   'tables have a column, JSON-stat its status; neither orders rows nor stands in conditions',
   async (t) => {

@@ -282,6 +282,7 @@ export function planAggregate(
           : {
               events: add({ ...numerator, statistic: 'events' }),
               variance: add({ ...numerator, statistic: 'variance' }),
+              ...(query.status && denominator !== null ? { residents: add(countOf(denominator)) } : {}),
             },
       lifeTable: planLifeTable(needs.metric, sides, add),
       scale: metric.kind === 'ratio' ? metric.scale : 1,
@@ -379,5 +380,8 @@ export function planAggregate(
     comparator: null,
   }
 }
+
+/** @returns the residents that a standardized rate divides by, of all ages together */
+const countOf = ({ standardizedBy: _standard, ...residents }: Measure): Measure => residents
 
 const hasMonths = (code: MetricCode): boolean => factDatasetsOf(code).some((name) => !isPopulation(name))

@@ -47,8 +47,15 @@ export interface MetricPlan {
   readonly denominators:
     | readonly { readonly period: number; readonly position: MeasurePosition | null }[]
     | null
-  /** Events and variance that the limits of a standardized rate need; null without limits and for other metrics. */
-  readonly spread: { readonly events: MeasurePosition; readonly variance: MeasurePosition } | null
+  /**
+   * Events and variance that the limits of a standardized rate need, and the residents that its status needs; null without limits and
+   * statuses, and for other metrics.
+   */
+  readonly spread: {
+    readonly events: MeasurePosition
+    readonly variance: MeasurePosition
+    readonly residents?: MeasurePosition
+  } | null
   /** Deaths and residents of each age of the life table, from the youngest on; null for other metrics. */
   readonly lifeTable: readonly LifeTablePosition[] | null
   readonly scale: number

@@ -51,15 +51,17 @@ export function statusSql(metric: MetricPlan, index: number): Sql {
 
 /** Rates and proportions of events have small numbers; only rates by residents have a small denominator. */
 function smallNumberSql(
-  { limits, denominator, scale, catalog }: MetricPlan,
+  { limits, denominator, scale, catalog, spread }: MetricPlan,
   column: (name: string) => Sql,
 ): Sql | null {
   if (limits.method === 'none' || denominator === null) return null
-  const few = sql`${whole(SMALL_NUMBERS.events)}`
-  if (limits.method === 'dobson' || limits.method === 'chiang')
-    return sql`${column('standard_events')} < ${few}`
-  const events = sql`${column('numerator')} < ${few} * ${whole(scale)}`
-  return catalog.some(isOfResidents)
-    ? sql`(${events} OR ${column('denominator')} < ${whole(SMALL_NUMBERS.residents)})`
-    : events
+  const few = whole(SMALL_NUMBERS.events)
+  const hasStandard = limits.method === 'dobson' || limits.method === 'chiang'
+  const events = hasStandard
+    ? sql`${column('standard_events')} < ${few}`
+    : sql`${column('numerator')} < ${few} * ${whole(scale)}`
+  // A life expectancy of so few residents is null.
+  if (limits.method === 'chiang' || !catalog.some(isOfResidents)) return events
+  const residents = column(spread?.residents === undefined ? 'denominator' : 'standard_residents')
+  return sql`(${events} OR ${residents} < ${whole(SMALL_NUMBERS.residents)})`
 }
