@@ -78,8 +78,7 @@ function drawQuestion(): Question {
   const fits = METRICS.filter((code) => dimensionsOf(code).some((dimension) => dimension === place))
   const metrics = shuffle(fits).slice(0, 1 + draw(3))
   const [first = 'admissions'] = metrics
-  const defined =
-    draw(3) === 0 ? [{ metric: first, as: 'in_two', filters: [month('IN', ['2026-03', '2026-05'])] }] : []
+  const defined = draw(3) === 0 ? [{ metric: first, as: 'filtered', filters: [filterOf(first, place)] }] : []
   const ratio = draw(4) === 0 && metrics.includes('admissions') && metrics.includes('hospital_deaths')
   const names = [place, ...(time === null ? [] : [time])]
   const level = pick([0.95, 0.998])
@@ -112,6 +111,13 @@ function drawQuestion(): Question {
     },
     larger: LARGER[place]?.[name] ?? null,
   }
+}
+/** @returns a filter that the metric takes together with the place; a comparison takes none on months or places */
+function filterOf(metric: MetricCode, place: string) {
+  if (place.startsWith('residence_')) return { dimension: 'sex', operator: 'EQ', value: 'F' }
+  return dimensionsOf(metric).includes('complexity')
+    ? { dimension: 'complexity', operator: 'EQ', value: '02' }
+    : { dimension: 'management_type', operator: 'EQ', value: 'M' }
 }
 function month(operator: string, value: unknown) {
   return { dimension: 'reference_period', operator, value }
@@ -172,17 +178,20 @@ const COUNT = countOf(24, 6)
 t.test(`${COUNT} drawn combinations agree with the answers without them`, async (t) => {
   const wrong: string[] = []
   let answered = 0
+  let filtered = 0
   while (answered < COUNT) {
     const question = drawQuestion()
     const faults = await faultsOf(question)
     if (faults === null) continue
     answered += 1
+    if (question.codes.includes('filtered')) filtered += 1
     if (faults.length > 0)
       wrong.push(
         `${JSON.stringify({ ...question.plain, ...question.marks })}: ${faults.slice(0, 3).join('; ')}`,
       )
   }
   t.same(wrong.slice(0, 5), [])
+  t.ok(filtered > 0, `${filtered} with a filtered metric`)
 })
 
 t.test(
