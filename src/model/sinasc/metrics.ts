@@ -25,11 +25,11 @@ const amongNamed = (field: string, names: Readonly<Record<string, unknown>>): Co
 const shareOfKnown = (
   label: readonly [pt: string, en: string],
   top: readonly [condition: Condition, pt: string, en: string],
-  known: readonly [condition: Condition, pt: string, en: string],
+  bottom: readonly [condition: Condition, pt: string, en: string],
 ) =>
   ratioOfParts(
     part('births', top[0], `nascidos vivos ${top[1]}`, `live births ${top[2]}`),
-    part('births', known[0], `nascidos vivos ${known[1]}`, `live births ${known[2]}`),
+    part('births', bottom[0], `nascidos vivos ${bottom[1]}`, `live births ${bottom[2]}`),
     100,
     '%',
     label[0],
