@@ -50,7 +50,7 @@ export interface Profile {
     readonly groups: readonly {
       readonly sex: string | null
       readonly age_group: string | null
-      readonly population: number
+      readonly population: number | null
     }[]
   } | null
   readonly blocks: readonly {

@@ -3503,8 +3503,8 @@ export interface components {
                     sex: string | null;
                     /** @description Code of the age group. */
                     age_group: string | null;
-                    /** @description Residents. */
-                    population: number;
+                    /** @description Residents; null where the source lacks a municipality of the place. */
+                    population: number | null;
                 }[];
                 query: components["schemas"]["AnalyticsQueryRequest"];
             } | null;

@@ -182,12 +182,15 @@ async function readCourses(
         ...(courses.get(code) ?? []),
         ...rows.map((row) => ({
           period: String(row[dimensionOf('reference_period').column]),
-          value: row[column] === null || row[column] === undefined ? null : Number(row[column]),
+          value: numberOrNull(row[column]),
         })),
       ])
   })
   return courses
 }
+
+const numberOrNull = (value: JsonValue | undefined): number | null =>
+  value === null || value === undefined ? null : Number(value)
 
 const hasAges = (view: ReleaseView): boolean =>
   view.components.demography?.datasets.population_by_age !== undefined
@@ -202,7 +205,7 @@ async function answerAges(place: ProfilePlace, parts: AnswerParts): Promise<Json
       ...rows.map((row) => ({
         sex: row[dimensionOf('sex').column] ?? null,
         age_group: row[dimensionOf('age_group').column] ?? null,
-        population: Number(row[population?.column ?? ''] ?? 0),
+        population: numberOrNull(row[population?.column ?? '']),
       })),
     )
   })

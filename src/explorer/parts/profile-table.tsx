@@ -170,10 +170,10 @@ const SEXES = ['F', 'M'] as const
 /** The population pyramid as a table: each number stands in its bar. */
 export function Ages({ groups }: { readonly groups: NonNullable<Profile['population_by_age']>['groups'] }) {
   const { t, language } = useSite()
-  const largest = Math.max(1, ...groups.map(({ population }) => population))
+  const largest = Math.max(1, ...groups.map(({ population }) => population ?? 0))
   const ages = [...new Set(groups.map(({ age_group }) => age_group ?? ''))].reverse()
-  const populationOf = (age: string, sex: string): number =>
-    groups.find((group) => group.age_group === age && group.sex === sex)?.population ?? 0
+  const populationOf = (age: string, sex: string): number | null =>
+    groups.find((group) => group.age_group === age && group.sex === sex)?.population ?? null
   return (
     <section class="block" aria-labelledby="ages">
       <h2 id="ages">{t.profile.ages}</h2>
@@ -193,10 +193,10 @@ export function Ages({ groups }: { readonly groups: NonNullable<Profile['populat
               <th scope="row">{age.replace('-', '–')}</th>
               {SEXES.map((sex) => {
                 const population = populationOf(age, sex)
-                const width = Math.round((1000 * population) / largest) / 10
+                const width = Math.round((1000 * (population ?? 0)) / largest) / 10
                 return (
                   <td key={sex} class={sex}>
-                    <span>{formatNumber(population, 0, language)}</span>
+                    <span>{population === null ? '–' : formatNumber(population, 0, language)}</span>
                     <svg aria-hidden="true" viewBox="0 0 100 10" preserveAspectRatio="none">
                       <rect class="bar" x={sex === 'F' ? 100 - width : 0} width={width} height="10" />
                     </svg>

@@ -23,7 +23,9 @@ export const PROFILE_SCHEMAS: Readonly<Record<string, Json>> = {
             object({
               sex: orNull(text('Code of the sex.')),
               age_group: orNull(text('Code of the age group.')),
-              population: integer('Residents.'),
+              population: orNull(
+                integer('Residents; null where the source lacks a municipality of the place.'),
+              ),
             }),
           ),
           query: QUERY,
