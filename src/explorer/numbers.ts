@@ -63,6 +63,8 @@ const UNITS: Readonly<Record<string, string>> = {
   'bed-days': 'leitos-dia',
   BRL: 'reais',
   procedures: 'procedimentos',
+  births: 'nascimentos',
+  years: 'anos',
 }
 
 /** @param unit unit in the catalog, e.g. beds per 100,000 inhabitants @returns e.g. leitos por 100 mil habitantes */
@@ -73,6 +75,8 @@ export function unitText(unit: string | undefined, language: Language): string {
     .replace('per 100,000', 'por 100 mil')
     .replace('per 1,000', 'por mil')
     .replace('per 10,000', 'por 10 mil')
+    .replace('live births', 'nascidos vivos')
+    .replace(/of (\d+) to (\d+) years/, 'de $1 a $2 anos')
     .replace(/ per /g, ' por ')
     .split(' ')
     .map((word) => UNITS[word] ?? word)

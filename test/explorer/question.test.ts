@@ -143,6 +143,12 @@ t.test('numbers as their readers write them', async (t) => {
   t.equal(formatMonth('2026-05', 'en'), 'May 2026')
   t.equal(unitText('beds per 100,000 inhabitants', 'pt'), 'leitos por 100 mil habitantes')
   t.equal(unitText('beds per 100,000 inhabitants', 'en'), 'beds per 100,000 inhabitants')
+  t.equal(unitText('deaths per 1,000 live births', 'pt'), 'óbitos por mil nascidos vivos')
+  t.equal(
+    unitText('deaths per 100,000 inhabitants of 30 to 69 years', 'pt'),
+    'óbitos por 100 mil habitantes de 30 a 69 anos',
+  )
+  t.equal(unitText('births per 1,000 inhabitants', 'pt'), 'nascimentos por mil habitantes')
 })
 
 t.test('classes of a map are quantiles, fewer where values repeat', async (t) => {
