@@ -26,6 +26,9 @@ const BASES: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   estimate_of_period: ['População estimada do ano do período', 'Estimated population of the period’s year'],
 }
 
+/** Metrics that a life table gives, of which a single division says too little. */
+const LIFE_TABLES: ReadonlySet<string> = new Set(['life_expectancy_at_birth'])
+
 /** @param basis population basis of the question; '' is the census @returns a formula with labels for a ratio, a sentence for a measure */
 export function formulaText(metric: Metric, catalog: Catalog, language: Language, basis = ''): string {
   const {
@@ -47,6 +50,10 @@ export function formulaText(metric: Metric, catalog: Catalog, language: Language
   const below = base?.[language === 'pt' ? 0 : 1] ?? nameOf(denominator, denominator_part)
   const above =
     less === undefined ? nameOf(numerator, numerator_part) : `(${nameOf(numerator)} − ${nameOf(less)})`
+  if (LIFE_TABLES.has(metric.code))
+    return language === 'pt'
+      ? `tábua de vida por grupos de idade, a partir de ${above} ÷ ${below} em cada grupo`
+      : `life table by age groups, from ${above} ÷ ${below} in each group`
   const quotient = standardized_by === undefined ? `${above} ÷ ${below}` : `Σ (w × ${above} ÷ ${below}) ÷ Σ w`
   return scale === 1 ? quotient : `${formatNumber(scale, 0, language)} × ${quotient}`
 }

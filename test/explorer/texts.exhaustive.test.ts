@@ -53,6 +53,8 @@ t.test('every formula and unit of the catalog has Portuguese', async (t) => {
   t.equal(formulaText(rate, catalog, 'pt'), '100.000 × Leitos existentes ÷ População do censo')
   t.equal(formulaText(rate, catalog, 'pt', 'estimate'), '100.000 × Leitos existentes ÷ População estimada')
   t.equal(formulaText(rate, catalog, 'en'), '100,000 × Existing beds ÷ Census population')
+  const years = catalog.metrics.find(({ code }) => code === 'life_expectancy_at_birth') as Metric
+  t.match(formulaText(years, catalog, 'pt'), /^tábua de vida por grupos de idade/, 'not a single division')
   t.equal(unitOutsideLabel(rate, 'pt'), '', 'the label says it')
   t.equal(unitOutsideLabel({ ...rate, label: 'Leitos' }, 'pt'), 'leitos por 100 mil habitantes')
 })
