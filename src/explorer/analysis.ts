@@ -52,7 +52,7 @@ export const paramsOfAnalysis = ({ window, partial, limits, compare, status, pri
 export const bodyOfAnalysis = ({ window, partial, limits, compare, status, prices }: Analysis) => ({
   ...(window === '' ? {} : { window: /^\d+$/.test(window) ? { months: Number(window) } : { since: window } }),
   ...(partial ? { incomplete: 'allow' } : {}),
-  ...(limits === '' ? {} : { limits: Number(limits) }),
+  ...(limits === '' ? {} : { limits: /^\d+(\.\d+)?$/.test(limits) ? Number(limits) : limits }),
   ...(compare === '' ? {} : { compare_to: { with: compare } }),
   ...(status ? { status: true } : {}),
   ...(prices === '' ? {} : { prices }),

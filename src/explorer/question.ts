@@ -181,7 +181,7 @@ export interface QueryBody {
   readonly include_ignored?: boolean
   readonly window?: { readonly months: number } | { readonly since: string }
   readonly incomplete?: string
-  readonly limits?: number
+  readonly limits?: number | string
   readonly compare_to?: { readonly with: string }
   readonly status?: boolean
   readonly prices?: string

@@ -66,6 +66,7 @@ t.test('options of an analyst become options of the query', (t) => {
   )
   t.same(bodyOf(readQuestion('?m=admissions&window=year_start')).window, { since: 'year_start' })
   t.notOk('limits' in bodyOf(EMPTY_QUESTION))
+  t.equal(bodyOf(readQuestion('?m=admissions&limits=high')).limits, 'high', 'the API refuses it')
   t.end()
 })
 
