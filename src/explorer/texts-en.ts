@@ -158,7 +158,7 @@ export const EN: Texts = {
   home: {
     question: 'Which is your municipality?',
     hint: 'Type the name or the code; health regions and facilities are found, too.',
-    country: 'The country in six figures',
+    country: 'The country in figures',
     wholeProfile: 'Profile of Brazil',
     onMap: 'State by state',
     indicators: 'Indicators of the map',

@@ -161,7 +161,7 @@ export const PT = {
   home: {
     question: 'Qual é o seu município?',
     hint: 'Digite o nome ou o código; regiões de saúde e estabelecimentos também são encontrados.',
-    country: 'O país em seis números',
+    country: 'O país em números',
     wholeProfile: 'Perfil do Brasil',
     onMap: 'Estado por estado',
     indicators: 'Indicadores do mapa',

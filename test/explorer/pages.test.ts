@@ -335,6 +335,7 @@ t.test('a place has the avoidable admissions of its residents beside those of th
 })
 
 t.test('both languages', async (t) => {
+  t.match((await get('/explorer/places/country/BR?lang=en')).html, /<title>Brazil · sus-data<\/title>/)
   const { html } = await get('/explorer?m=bed_capacity_existing&by=state&lang=en')
   t.match(html, /<html lang="en">/)
   t.match(textOf(html), /Existing beds/)

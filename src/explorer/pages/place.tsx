@@ -113,7 +113,7 @@ function View({ data }: { readonly data: PlaceData }) {
     <article class="bulletin">
       <Parents places={place.parents} />
       <h1>
-        {place.level === 'country' ? t.country : place.name}{' '}
+        {nameOf(place, t.country)}{' '}
         <small>
           {t.levels[place.level]} {place.code}
         </small>
@@ -266,7 +266,7 @@ export const PLACE: PageModule<PlaceData> = {
     return LEVELS.includes(level) && code !== '' ? { level, code } : null
   },
   load,
-  title: ({ profile }) => profile.place.name,
+  title: ({ profile }, { country }) => nameOf(profile.place, country),
   isSynthetic: ({ meta }) => meta.synthetic === true,
   View,
 }

@@ -106,7 +106,7 @@ function IndicatorRow(props: {
   ].filter((text) => text !== '')
   return (
     <tr>
-      <th scope="row" id={metric}>
+      <th scope="row">
         <a class="cell" href={href(`/explorer/indicators/${metric}`)}>
           {label}
         </a>{' '}
