@@ -29,6 +29,13 @@ export class ApiFailure extends Error {
   }
 }
 
+/** @returns null where the API refuses a question, as for releases and keys without the data; @throws other errors */
+export const orNull = <Value>(promise: Promise<Value>): Promise<Value | null> =>
+  promise.catch((error: unknown) => {
+    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return null
+    throw error
+  })
+
 export interface Api {
   /** @param path below the API's root, e.g. /v1/states; @param accept another JSON media type; @throws ApiFailure */
   get<Answer>(path: string, accept?: string): Promise<Answer>

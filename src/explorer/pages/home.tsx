@@ -4,7 +4,7 @@
  */
 import { SEARCH_MAX } from '../../text-limits.ts'
 import type { Answer, Catalog, QueryAnswer, ReleaseInfo } from '../api.ts'
-import { codeOf, nameOf } from '../api.ts'
+import { codeOf, nameOf, orNull } from '../api.ts'
 import type { ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
@@ -67,7 +67,9 @@ async function load({ api, visit }: LoadContext): Promise<HomeData> {
   const metric = offered.find((code) => code === requested) ?? offered[0]
   const question = metric === undefined ? EMPTY_QUESTION : questionOfMap(metric)
   const answer =
-    metric === undefined ? null : await api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question))
+    metric === undefined
+      ? null
+      : await orNull(api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question)))
   const indicators = profile.data.blocks.flatMap((block) => block.indicators)
   const figures = FIGURES.flatMap(
     (code) => indicators.find((indicator) => indicator.metric === code && indicator.value !== null) ?? [],

@@ -1,12 +1,13 @@
 /** The page of an indicator: what it says, the states from the largest value on, its course, and the answer to take along. */
-import { type Answer, ApiFailure, type Catalog, type Metric, type QueryAnswer } from '../api.ts'
+import { Fragment } from 'preact'
+import { type Answer, type Catalog, type Metric, orNull, type QueryAnswer } from '../api.ts'
 import { formulaText, unitOutsideLabel } from '../catalog-texts.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { Bars, Lines } from '../parts/charts.tsx'
 import { VerifyPanel } from '../parts/panels.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
-import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
+import { change, EMPTY_QUESTION, pageBodyOf, type Question } from '../question.ts'
 import { loadCatalog } from './explore-load.ts'
 
 interface DescribedMetric extends Metric {
@@ -46,25 +47,20 @@ async function load(
   { api }: LoadContext,
   { code = '' }: Readonly<Record<string, string>>,
 ): Promise<IndicatorData> {
-  const [catalog, { data: metric }] = await Promise.all([
+  const [catalog, { data: metric, meta }] = await Promise.all([
     loadCatalog(api),
     api.get<Answer<DescribedMetric>>(`/v1/analytics/metrics/${code}`),
   ])
   const ask = async (question: Question): Promise<IndicatorData['ranking']> => {
-    try {
-      return { question, answer: await api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question)) }
-    } catch (error) {
-      // A release may lack the data of a metric.
-      if (error instanceof ApiFailure && [400, 403].includes(error.problem.status)) return null
-      throw error
-    }
+    const answer = await orNull(api.post<QueryAnswer>('/v1/analytics/query', pageBodyOf(question)))
+    return answer === null ? null : { question, answer }
   }
   const state = Object.keys(FINER).find((dimension) => metric.dimensions.includes(dimension))
   const question = change(EMPTY_QUESTION, { metrics: [code] })
   const [ranking, course] = await Promise.all([
     state === undefined ? null : ask(change(question, { groupBy: [state], order: `-${code}` })),
     metric.dimensions.includes('reference_period')
-      ? ask(change(question, { groupBy: ['reference_period'] }))
+      ? ask(change(question, { groupBy: ['reference_period'], view: 'lines' }))
       : null,
   ])
   return {
@@ -72,7 +68,7 @@ async function load(
     metric,
     ranking,
     course: course !== null && course.answer.data.length > 1 ? course : null,
-    synthetic: (ranking ?? course)?.answer.meta.synthetic === true,
+    synthetic: meta.synthetic === true,
   }
 }
 
@@ -143,12 +139,12 @@ function Sheet({ data }: { readonly data: IndicatorData }) {
           </>
         )}
         {sources.map(({ dataset, publisher, table, delay, revisions }) => (
-          <>
-            <dt key={dataset}>{t.source}</dt>
+          <Fragment key={dataset}>
+            <dt>{t.source}</dt>
             <dd>
               {publisher}, {table}. {delay} {revisions}
             </dd>
-          </>
+          </Fragment>
         ))}
       </dl>
     </section>

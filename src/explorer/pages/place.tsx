@@ -4,7 +4,7 @@
  */
 
 import { SEARCH_MAX } from '../../text-limits.ts'
-import { ApiFailure, type Catalog, type Page } from '../api.ts'
+import { type Catalog, orNull, type Page } from '../api.ts'
 import type { Profile, ProfileAnswer, ProfilePlace } from '../api-profiles.ts'
 import { noteText } from '../catalog-texts.ts'
 import type { LoadContext, PageModule } from '../page.ts'
@@ -53,12 +53,6 @@ const INNER_LEVELS: Readonly<Record<string, string>> = {
   region: 'state',
   country: 'state',
 }
-
-const orNull = <Value,>(promise: Promise<Value>): Promise<Value | null> =>
-  promise.catch((error: unknown) => {
-    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return null
-    throw error
-  })
 
 async function load(
   { api, visit }: LoadContext,

@@ -1,11 +1,11 @@
 /** Admissions of a place's residents, for the page of the place: avoidable ones, those elsewhere, and groups of avoidable ones. */
 import {
   type Api,
-  ApiFailure,
   type Catalog,
   codeOf,
   type Note,
   nameOf,
+  orNull,
   type QueryAnswer,
   type QueryRow,
 } from '../api.ts'
@@ -49,12 +49,6 @@ const questionOf = ({ level, code }: Column, metrics: readonly string[]): Questi
   })
 const groupsQuestionOf = (place: Column): Question =>
   change(questionOf(place, [GROUP_METRIC]), { groupBy: ['icsap_group'], order: `-${GROUP_METRIC}` })
-
-const orNull = (promise: Promise<QueryAnswer>): Promise<QueryAnswer | null> =>
-  promise.catch((error: unknown) => {
-    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return null
-    throw error
-  })
 
 /**
  * @param places the place, then the areas that contain it
