@@ -268,13 +268,31 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
   )
 }
 
+const newestOf = ({ periods }: ReleaseInfo): string => periods.at(-1) ?? ''
+const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
+
+/** @returns the analytics release that comes before the one in service by its newest month; the next one where none comes before */
+export function releaseBefore(releases: readonly ReleaseInfo[], release: string): ReleaseInfo | undefined {
+  const now = releases.find(({ release_id }) => release_id === release)
+  if (now === undefined) return undefined
+  const others = releases
+    .filter(
+      ({ area, release_id, synthetic }) =>
+        area === 'analytics' && release_id !== release && synthetic === now.synthetic,
+    )
+    .sort(
+      (left, right) =>
+        compareText(newestOf(left), newestOf(right)) || compareText(left.release_id, right.release_id),
+    )
+  return others.findLast((other) => newestOf(other) <= newestOf(now)) ?? others[0]
+}
+
 /** Shows the months and rows that the release in service gained since another analytics release. */
 function Changes({ data }: { readonly data: HomeData }) {
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
   const { releases, release } = data
-  const others = releases.filter(({ area, release_id }) => area === 'analytics' && release_id !== release)
-  const before = others.find(({ synthetic }) => synthetic === data.synthetic)
+  const before = releaseBefore(releases, release)
   return (
     <section aria-labelledby="changed">
       <h2 id="changed">{t.home.changed}</h2>
