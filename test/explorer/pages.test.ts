@@ -438,5 +438,17 @@ t.test('limits, comparator and status stand beside the values, as text and symbo
     '/explorer?m=beds_existing_per_100k&by=municipality&in.state=RR&compare=peers&prices=2026',
   )
   t.equal(peers.status, 200)
-  t.match(textOf(peers.html), /municípios semelhantes/)
+  const compared = await ask({
+    metrics: ['beds_existing_per_100k'],
+    group_by: ['municipality'],
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }],
+    compare_to: { with: 'peers' },
+  })
+  for (const { label, peers: count, metrics } of compared.data)
+    t.ok(
+      textOf(peers.html).includes(
+        `${shown(metrics.beds_existing_per_100k__comparator, 2)} comparador: não comparado; ${shown(count, 0)} municípios semelhantes`,
+      ),
+      label,
+    )
 })

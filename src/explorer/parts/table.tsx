@@ -295,6 +295,7 @@ function ValueMarks(props: { readonly row: QueryRow; readonly metric: string; re
   const comparator = row.metrics[`${metric}__comparator`] ?? null
   const status = statusOf(row, metric, language)
   const show = (value: number, digits = decimals): string => formatNumber(value, digits, language)
+  const peers = typeof row.peers === 'number' ? `; ${texts.peers(show(row.peers, 0))}` : ''
   return (
     <>
       {limits === null ? null : (
@@ -306,11 +307,12 @@ function ValueMarks(props: { readonly row: QueryRow; readonly metric: string; re
       {significance === null ? null : (
         <span class="value-marks">
           {' '}
-          <abbr title={significance.text}>{significance.symbol}</abbr>
+          <abbr title={significance.text + peers}>{significance.symbol}</abbr>
           {comparator === null ? null : ` ${show(comparator)}`}
           <span class="hidden">
             {' '}
             {texts.comparator}: {significance.text}
+            {peers}
           </span>
         </span>
       )}
