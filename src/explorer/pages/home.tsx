@@ -67,9 +67,7 @@ async function load({ api, visit }: LoadContext): Promise<HomeData> {
   const metric = offered.find((code) => code === requested) ?? offered[0]
   const question = metric === undefined ? EMPTY_QUESTION : questionOfMap(metric)
   const answer =
-    metric === undefined
-      ? null
-      : await orNull(api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question)))
+    metric === undefined ? null : await orNull(api.post<QueryAnswer>('/v1/analytics/query', bodyOf(question)))
   const indicators = profile.data.blocks.flatMap((block) => block.indicators)
   const figures = FIGURES.flatMap(
     (code) => indicators.find((indicator) => indicator.metric === code && indicator.value !== null) ?? [],
