@@ -34,8 +34,8 @@ const COMPONENTS = both(
 /** Metric → its caveats. Metrics of the registry and the population have only their description. */
 export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string; readonly en: string }>>> = {
   deaths: both(
-    'Óbitos não fetais de residentes, pelo mês do óbito. Os de mês ignorado não contam em mês nem ano: a versão os lista.',
-    'Deaths of residents that are not fetal, by month of death. Those without a month count in no month and no year: the release lists them.',
+    'Óbitos não fetais de residentes, pelo mês do óbito. Os de mês ignorado contam no seu ano e em nenhum mês.',
+    'Deaths of residents that are not fetal, by month of death. Those of unknown month count in their year and in no month.',
     OF_DEATHS,
   ),
   deaths_per_100k: both(
@@ -258,8 +258,8 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     'Approved value of the facilities of a place over its inhabitants. It is high where neighbours are treated: it is not what was spent on the residents.',
   ),
   births: both(
-    'Nascidos vivos declarados, pela residência da mãe e pelo mês de nascimento. Não são gestações nem partos; faltam os não declarados e os de mês desconhecido, listados como linhas separadas.',
-    'Declared live births, by residence of the mother and month of birth. They are neither pregnancies nor deliveries; births that were not declared are missing, and those of unknown month are listed as rows set aside.',
+    'Nascidos vivos declarados, pela residência da mãe e pelo mês de nascimento. Não são gestações nem partos; faltam os não declarados, e os de mês desconhecido contam no seu ano e em nenhum mês.',
+    'Declared live births, by residence of the mother and month of birth. They are neither pregnancies nor deliveries; births that were not declared are missing, and those of unknown month count in their year and in no month.',
   ),
   births_per_1000: both(
     'Nascidos vivos por mil habitantes do censo: depende das idades da população, e de um mês não é a taxa do ano.',

@@ -83,8 +83,8 @@ const DEATHS: SourceFacts = {
       'Only registered deaths; under-registration and ill-defined causes vary among places and years.',
     ),
     both(
-      'Óbitos fetais e os de mês desconhecido não contam.',
-      'Fetal deaths, and those whose month is unknown, do not count.',
+      'Óbitos fetais não contam; os de mês desconhecido contam só no seu ano.',
+      'Fetal deaths do not count; those of unknown month count in their year alone.',
     ),
   ],
   heading: 'deaths',
@@ -99,8 +99,8 @@ const BIRTHS: SourceFacts = {
       'Only declared live births; the coverage of the register varies among places and years.',
     ),
     both(
-      'Nascidos de mês desconhecido não contam; classes desconhecidas ficam fora das proporções.',
-      'Births of unknown month do not count; unknown classes are left out of the shares.',
+      'Nascidos de mês desconhecido contam só no seu ano; classes desconhecidas ficam fora das proporções.',
+      'Births of unknown month count in their year alone; unknown classes are left out of the shares.',
     ),
   ],
   heading: 'births',
