@@ -16,6 +16,10 @@ import * as sim from '../../src/model/sim/index.ts'
 import * as sinasc from '../../src/model/sinasc/index.ts'
 import * as territory from '../../src/model/territory/index.ts'
 
+/** @returns the names in a table, or the metrics of a list of indicators */
+const namesOf = (declared: object): string[] =>
+  Array.isArray(declared) ? declared.map(({ metric }) => metric) : Object.keys(declared)
+
 t.test('no two areas declare one name', async (t) => {
   for (const [kind, all] of Object.entries(joined)) {
     const declared = [
@@ -30,8 +34,9 @@ t.test('no two areas declare one name', async (t) => {
       sinasc,
       financing,
       periods,
-    ].flatMap((area) => Object.keys((area as Readonly<Record<string, object>>)[kind] ?? {}))
-    t.same(Object.keys(all).sort(), declared.sort(), kind)
+    ].flatMap((area) => namesOf((area as Readonly<Record<string, object>>)[kind] ?? {}))
+    t.same(namesOf(all).sort(), declared.sort(), kind)
+    t.equal(new Set(declared).size, declared.length, kind)
   }
 })
 
