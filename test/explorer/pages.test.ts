@@ -362,6 +362,17 @@ t.test('a place has the avoidable admissions of its residents beside those of th
   t.notMatch(region, /Internações de quem mora aqui/, 'residence has no such level')
 })
 
+t.test('a release without admissions: no section of them, and flows say why', async (t) => {
+  const plain = await startExplorer({ periods: 1 })
+  t.teardown(() => plain.close())
+  const place = await (await fetch(`${plain.address}/explorer/places/municipality/1400100`)).text()
+  t.match(textOf(place), /Boa Vista/)
+  t.notMatch(place, / id="residents"/)
+  const flows = textOf(await (await fetch(`${plain.address}/explorer/places/state/RR/flows`)).text())
+  t.match(flows, /estado RR · página do lugar/)
+  t.match(flows, /não coletado em RR/)
+})
+
 t.test('both languages', async (t) => {
   t.match((await get('/explorer/places/country/BR?lang=en')).html, /<title>Brazil · sus-data<\/title>/)
   const { html } = await get('/explorer?m=bed_capacity_existing&by=state&lang=en')

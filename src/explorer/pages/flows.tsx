@@ -39,7 +39,7 @@ function View({ data }: { readonly data: FlowsData }) {
       <h1>
         {t.flows.title(name)}{' '}
         <small>
-          {t.levels[level]} {code} · {months} ·{' '}
+          {t.levels[level]} {code} · {months === '' ? '' : `${months} · `}
           <a href={href(`/explorer/places/${level}/${code}`)}>{t.flows.back}</a>
         </small>
       </h1>

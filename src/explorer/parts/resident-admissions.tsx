@@ -65,7 +65,9 @@ export async function loadResidents(api: Api, places: readonly Column[]): Promis
     ...columns.map((column) => ask(questionOf(column, METRICS))),
   ])
   const [first] = answers
-  if (first === null || first === undefined) return null
+  const period = first?.meta.reference_period ?? ''
+  // A release without admissions answers with nulls of no month.
+  if (first === null || first === undefined || period === '') return null
   return {
     columns: columns.map(({ level, code, name }, index) => ({
       level,
@@ -74,7 +76,7 @@ export async function loadResidents(api: Api, places: readonly Column[]): Promis
       row: answers[index]?.data[0] ?? null,
     })),
     groups: (groups?.data ?? []).filter(({ metrics }) => (metrics[GROUP_METRIC] ?? 0) > 0),
-    period: first.meta.reference_period ?? '',
+    period,
     notes: first.meta.notes,
   }
 }
