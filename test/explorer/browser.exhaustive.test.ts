@@ -231,9 +231,11 @@ t.test(
       }
       await page.emulateMedia({ media: 'print', colorScheme: 'light' })
       t.notOk(await page.locator('header nav').isVisible(), `${name}: no menus on paper`)
-      if (name === 'place') {
+      if (name === 'place' || name === 'residents') {
         const paper = (await page.pdf({ format: 'A4', printBackground: true })).toString('latin1')
-        t.equal(paper.match(/\/Type *\/Page\b/g)?.length, 2, 'a bulletin of two pages')
+        const pages = paper.match(/\/Type *\/Page\b/g)?.length ?? 0
+        // A release without admissions has too few blocks for two.
+        t.ok(pages === 2 || (pages === 1 && name === 'place'), `${name}: a bulletin of ${pages} pages`)
       }
       if (name === 'table') t.notOk(await page.locator('form.question').isVisible(), 'nor forms')
       await page.context().close()
