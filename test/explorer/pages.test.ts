@@ -264,6 +264,7 @@ t.test('an indicator: its sheet, the states as the API answers them, the answer 
   for (const { label, metrics } of states.data)
     if (metrics[code] !== null) t.ok(text.includes(`${label} ${shown(metrics[code], 2)}`), label)
   t.match(text, /Baixar XLSX/)
+  t.match((await get('/explorer/indicators/icsap_share')).html, /by=residence_region/)
   t.equal((await get('/explorer/indicators/no_such_metric')).status, 400)
 })
 
@@ -449,6 +450,9 @@ t.test('limits, comparator and status stand beside the values, as text and symbo
     '/explorer?m=beds_existing_per_100k&by=municipality&in.state=RR&compare=peers&prices=2026',
   )
   t.equal(peers.status, 200)
+  const form = async (by: string) => (await get(`/explorer?m=beds_existing_per_100k&by=${by}`)).html
+  t.notMatch(await form('region'), /<select name="compare"[^>]* disabled/, 'regions have a country')
+  t.match(await form('management_type'), /<select name="compare"[^>]* disabled/)
   const compared = await ask({
     metrics: ['beds_existing_per_100k'],
     group_by: ['municipality'],

@@ -35,10 +35,10 @@ interface IndicatorData {
   readonly synthetic: boolean
 }
 
-/** Finer places that the ranking links to, by the dimension of a state. */
+/** Other places that the page links to, by the dimension of a state. */
 const FINER: Readonly<Record<string, readonly string[]>> = {
   state: ['region', 'health_macroregion', 'health_region', 'municipality'],
-  residence_state: ['residence_health_region', 'residence_municipality'],
+  residence_state: ['residence_region', 'residence_health_region', 'residence_municipality'],
 }
 /** Dimensions that the page links to, where the metric has them. */
 const KINDS = ['sex', 'age_group', 'race', 'facility_type', 'bed_type', 'equipment_category', 'cause_chapter']

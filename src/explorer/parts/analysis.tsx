@@ -7,7 +7,7 @@ import { Choice, type Mark, Picker } from './picker.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
 import { metricOf } from './table.tsx'
 
-const PLACES = /^(residence_)?(municipality|health_region|health_macroregion|state)$/
+const PLACES = /^(residence_)?(municipality|health_region|health_macroregion|state|region)$/
 
 export function AnalysisOptions(props: {
   readonly question: Question
