@@ -155,7 +155,8 @@ export interface LineageAnswer {
   readonly pagination: { readonly total_rows: number; readonly has_more: boolean }
   readonly meta: Meta & {
     readonly value: number | null
-    readonly total: number
+    /** Null where the records were not collected, or one has no amount. */
+    readonly total: number | null
     readonly scale?: number
     readonly decimals?: number
     readonly side?: string

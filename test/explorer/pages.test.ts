@@ -372,6 +372,8 @@ t.test('a release without admissions: no section of them, and flows say why', as
   const flows = textOf(await (await fetch(`${plain.address}/explorer/places/state/RR/flows`)).text())
   t.match(flows, /estado RR · página do lugar/)
   t.match(flows, /não coletado em RR/)
+  const cell = await fetch(`${plain.address}/explorer?m=admissions&by=state&cell=admissions;state:RR`)
+  t.match(textOf(await cell.text()), /Soma dos registros: sem dado/, 'not 0')
 })
 
 t.test('both languages', async (t) => {

@@ -74,7 +74,8 @@ export function LineagePanel(props: {
       {records.sides.map(({ side, answer }) => (
         <div key={side}>
           <h3>
-            {side === null ? t.sum : t[side]}: {formatNumber(answer.meta.total, 0, language)}
+            {side === null ? t.sum : t[side]}:{' '}
+            {answer.meta.total === null ? t.noData : formatNumber(answer.meta.total, 0, language)}
           </h3>
           <p>
             {answer.data.length < answer.pagination.total_rows
