@@ -21,7 +21,8 @@ const WORKERS_MIN_BYTES = 8_000_000
  */
 export async function digestRows(paths: readonly string[], threads?: number): Promise<string[]> {
   const bytes = paths.reduce((sum, path) => sum + statSync(path).size, 0)
-  const lanes = bytes < WORKERS_MIN_BYTES ? 1 : Math.min(threads ?? availableParallelism(), LANES_MAX, paths.length)
+  const lanes =
+    bytes < WORKERS_MIN_BYTES ? 1 : Math.min(threads ?? availableParallelism(), LANES_MAX, paths.length)
   const digests: string[] = []
   const pending = [...paths.entries()]
   const runLane = async (digest: (path: string) => Promise<string>): Promise<void> => {
