@@ -75,8 +75,8 @@ function liesIn(row: Row, level: Exclude<ProfileLevel, 'country'>, code: string)
 const notFound = (level: ProfileLevel, code: string): AppError =>
   new AppError('not_found', {
     detail: both(
-      `A versão de dados não tem ${level} com o código ${code}.`,
-      `The release has no ${level} with the code ${code}.`,
+      `A versão de dados não tem lugar com o código ${code} no nível ${level}.`,
+      `The release has no place with the code ${code} at the level ${level}.`,
     ),
   })
 

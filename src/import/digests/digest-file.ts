@@ -269,6 +269,7 @@ async function readFooter(file: FileHandle): Promise<FileMetaData> {
   const { size } = await file.stat()
   const end = await readBytes(file, size - FOOTER_END, Buffer.alloc(FOOTER_END))
   const length = new DataView(end.buffer, end.byteOffset).getUint32(0, true) + FOOTER_END
+  if (length > size) throw new Error('is not a Parquet file')
   const footer = await readBytes(file, size - length, Buffer.alloc(length))
   return parquetMetadata(footer.buffer.slice(footer.byteOffset, footer.byteOffset + length))
 }
