@@ -241,7 +241,7 @@ t.test('boxes: what lies in them, edges included', async (t) => {
   for (const box of [
     [-67.5, -10, -67.5, -10],
     [-68, -11, -60, 3],
-    [-71.1, 4.2, -70.8, 4.5],
+    [-72.7, -7.66, -72.65, -7.6],
     [-180, -90, 180, 90],
     [-50, -30, -40, -20],
     [10, 10, 11, 11],
@@ -279,7 +279,7 @@ t.test('boxes: what lies in them, edges included', async (t) => {
   }
   for (const [latitude, longitude, radius] of [
     [-10, -67.5, 30],
-    [4.35, -70.95, 40],
+    [-7.6307, -72.6747, 40],
     [-10.001, -67.5, 500],
     [2.8, -60.7, 400],
     [-9.9, -67.8, 0.5],
@@ -323,8 +323,8 @@ t.test('boxes: what lies in them, edges included', async (t) => {
     t.same(byName.map(({ cnes_code }) => cnes_code).sort(), rows.map(({ cnes_code }) => cnes_code).sort())
     t.equal((await ask(t, `${url}&limit=1&count=true`)).body.pagination.total, rows.length)
   }
-  // In the first square of Acre: the places planted above are of the newest month alone.
-  const months = await walk(t, '/v1/facilities?near=4.35,-70.95&radius_km=100&reference_period=all', 250)
+  // Around the seat of Cruzeiro do Sul, in Acre: the places planted above are of the newest month alone.
+  const months = await walk(t, '/v1/facilities?near=-7.6307,-72.6747&radius_km=100&reference_period=all', 250)
   t.same(new Set(months.map(({ reference_period }) => reference_period)), new Set(['2026-04', '2026-05']))
   const inBox = await walk(t, '/v1/facilities?bbox=-68,-11,-60,3&reference_period=all&sort=uf', 250)
   t.ok(inBox.length > 0)
