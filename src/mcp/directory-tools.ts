@@ -94,7 +94,7 @@ async function catalog({ search, metric }: Arguments, { api, origin }: Context):
     if (tier === 'extended') others[dataset] = [...(others[dataset] ?? []), code]
   }
   return {
-    metrics: data.metrics.filter(({ tier }) => tier === 'core').map(summarize),
+    metrics: data.metrics.filter(({ tier }) => tier === 'core').map(({ code, label }) => ({ code, label })),
     other_metrics: others,
     hint: 'metric shows one in full, with the dimensions it can be grouped by; search finds by words.',
     dimensions: data.dimensions.map(({ code, label }) => ({ code, label })),

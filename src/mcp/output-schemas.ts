@@ -164,7 +164,7 @@ const METRIC = object(
     datasets: list(string()),
     dimensions: list(string(), 'Dimensions that it can be grouped and filtered by.'),
   },
-  ['code', 'label', 'unit'],
+  ['code', 'label'],
 )
 
 export const CATALOG_OUTPUT = object(

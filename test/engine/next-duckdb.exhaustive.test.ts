@@ -18,11 +18,11 @@ import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const SCRIPT = readFileSync(fileURLToPath(new URL('../fixtures/next-duckdb.py', import.meta.url)), 'utf8')
-/** Releases with the number of their drawn queries: 20, and 300 with `SUS_TESTS_FACTOR=15`. Two of them have every list between them. */
+/** Releases with the number of their drawn queries: 38, and 304 with `SUS_TESTS_FACTOR=8`. Two of them have every list between them. */
 const RELEASES = [
-  { kind: 'production', drawn: countOf(10, 1), hasLists: true },
-  { kind: 'financing', drawn: countOf(6, 1), hasLists: true },
-  { kind: 'gaps', drawn: countOf(4, 1), hasLists: false },
+  { kind: 'production', drawn: countOf(20, 1), hasLists: true },
+  { kind: 'financing', drawn: countOf(10, 1), hasLists: true },
+  { kind: 'gaps', drawn: countOf(8, 1), hasLists: false },
 ] as const
 
 interface Parameter {

@@ -103,7 +103,7 @@ async function agentOf(agent: SdkClient): Promise<Agent> {
     async call(name, args = {}) {
       const [isError, text] = await ask(name, args)
       if (isError) throw new Error(text)
-      if (text.length > 9000) throw new Error(`${name}: ${text.length} characters are no small answer`)
+      if (text.length > 8000) throw new Error(`${name}: ${text.length} characters are no small answer`)
       return JSON.parse(text)
     },
     async refused(name, args) {

@@ -121,7 +121,7 @@ t.test(`${CHANGES} kills of promotes, rollbacks and servers`, async (t) => {
     before = now
   }
   t.ok(killed > CHANGES / 2, `${killed} were killed, and ${moved} times the pointer had moved all the same`)
-  t.ok(moved > 0)
+  t.ok(moved > 3)
   for (const [id, manifest] of digests)
     t.equal(JSON.stringify(await verifyRelease(releasesDir, id)), manifest)
 

@@ -14,7 +14,7 @@ import { makeSmallRelease } from '../fixtures/small-release.ts'
 import { trinoOfTests } from '../fixtures/trino.ts'
 
 /** Trino takes some tenths of a second for each. */
-const QUERIES = countOf(3000, trinoOfTests === null ? 250 : 40)
+const QUERIES = countOf(3000, trinoOfTests === null ? 250 : 80)
 const small = await makeSmallRelease('admissions')
 const client = await openClient(small.releasesDir)
 const twoThreads = await openClient(small.releasesDir, 2)

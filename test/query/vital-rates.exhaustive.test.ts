@@ -122,9 +122,9 @@ t.test('infant mortality of a table counted by hand, with limits and comparator'
     filters: [inRoraima, inYear(2021)],
     limits: 0.95,
   })
-  const known = await countBy(['births', 'is_low IS NOT NULL'], ['residence_municipality'], where)
+  const weighed = await countBy(['births', 'is_low IS NOT NULL'], ['residence_municipality'], where)
   const low = await countBy(['births', 'is_low'], ['residence_municipality'], where)
-  for (const [place, among] of known) {
+  for (const [place, among] of weighed) {
     const limits = (wilson(low.get(place) ?? 0, among, 0.95) ?? []).map((limit) => rounded(limit * 100))
     const row = share.rows.get(place) ?? {}
     t.same([row.low_birth_weight_share__lower, row.low_birth_weight_share__upper], limits, place)
@@ -281,11 +281,11 @@ t.test('life expectancy by place, sex, month and window, with limits and compara
   ]
   let [shown, empty] = [0, 0]
   for (const [group_by, options, when, months] of questions) {
-    const asked = await question({ metrics: [metric], group_by, limits: 0.95, ...options })
-    t.equal(asked.status, 200, JSON.stringify(asked.body.errors ?? ''))
+    const answer = await question({ metrics: [metric], group_by, limits: 0.95, ...options })
+    t.equal(answer.status, 200, JSON.stringify(answer.body.errors ?? ''))
     const columns = group_by.map((code) => COLUMNS[code] ?? '')
     const tables = await tablesBy(columns, `uf = 'RR' AND ${when}`)
-    for (const [key, row] of asked.rows) {
+    for (const [key, row] of answer.rows) {
       const ages = tables.get(key) ?? []
       const people = ages.reduce((sum, age) => sum + age.people, 0)
       const expected = people < 5000 ? null : lifeExpectancy(ages, months)
@@ -304,9 +304,9 @@ t.test('life expectancy by place, sex, month and window, with limits and compara
         `${group_by.join()} ${key}`,
       )
     }
-    if ([...asked.rows.values()].some((row) => row[metric] === null))
+    if ([...answer.rows.values()].some((row) => row[metric] === null))
       t.ok(
-        asked.notes.some((note) => note.code === 'null_rows'),
+        answer.notes.some((note) => note.code === 'null_rows'),
         'a note says why rows are null',
       )
   }

@@ -1096,7 +1096,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What the release says of a place: population, indicators with limits, comparator, peers and course.
+         * Profile of a place: population, and indicators with limits, comparator, peers and course.
          * @description Needs the capability analytics.query.read.
          */
         get: operations["getProfile"];

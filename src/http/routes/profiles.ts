@@ -13,8 +13,7 @@ export const PROFILES: readonly Route[] = [
     operation: 'getProfile',
     isCacheable: true,
     cost: 5,
-    summary:
-      'What the release says of a place: population, indicators with limits, comparator, peers and course.',
+    summary: 'Profile of a place: population, and indicators with limits, comparator, peers and course.',
     capability: 'analytics.query.read',
     release: 'analytics',
     response: 'ProfileResponse',
