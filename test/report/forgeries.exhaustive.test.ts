@@ -236,6 +236,7 @@ const TEXTS: Forgery[] = [
     /Não/,
   ],
   ['JSON-stat: a note', changed('json-stat', '"note":[', '"note":["x",'), /note/],
+  ['JSON: a status without a value', changed('json', '"metrics":', '"status":null,"metrics":'), /status/],
   ['JSON-stat: a status', changed('json-stat', ',"note":', ',"status":"e","note":'), /status/],
 ]
 

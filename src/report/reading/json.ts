@@ -17,7 +17,7 @@ interface JsonRow {
   readonly label?: unknown
   readonly rank?: unknown
   readonly peers?: unknown
-  readonly status?: Readonly<Record<string, unknown>>
+  readonly status?: Readonly<Record<string, unknown>> | null
   readonly dimensions?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   readonly metrics?: Readonly<Record<string, unknown>>
 }
@@ -240,12 +240,26 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
   return { ...recordReport('json-stat', manifest, names, rows), problems: checkCube(cube, manifest) }
 }
 
-const CUBE_MEMBERS = 'version class label id size role dimension value status note extension'.split(' ')
+const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')
+
+/** @returns a message when a status stands where the table has no column for it */
+function checkCubeStatus({ id = [], dimension = {}, status }: JsonStat, names: readonly string[]): string[] {
+  if (status === undefined) return []
+  if (typeof status !== 'object' || status === null || Array.isArray(status))
+    return ['the status of the cube is no object']
+  const metrics = dimension[id.at(-1) ?? '']?.category.index ?? []
+  const odd = Object.keys(status).find((cell) => {
+    const metric = metrics[Number(cell) % metrics.length]
+    return metric === undefined || !names.includes(metric + STATUS_SUFFIX)
+  })
+  return odd === undefined ? [] : [`the cube has a status for the cell ${odd}, which reports do not have`]
+}
 
 /** @returns differences between a cube and the manifest, except in its cells */
 function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
   const { columns, title } = manifest
   const { dimension = {}, extension = {} } = cube
+  const names = columns.map(({ name }) => name)
   const values = columns.filter(({ type }) => type !== 'text')
   const labelOfValue = new Map(values.map(({ name, label }) => [name, label]))
   const { category } = dimension.metric ?? {}
@@ -262,7 +276,12 @@ function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
       !columns.some((column) => column.name.startsWith(code) && column.label.split(': ')[0] === label),
   )
   return [
-    ...findUnknownMembers('the cube', cube, CUBE_MEMBERS),
+    ...findUnknownMembers(
+      'the cube',
+      cube,
+      names.some((name) => name.endsWith(STATUS_SUFFIX)) ? [...CUBE_MEMBERS, 'status'] : CUBE_MEMBERS,
+    ),
+    ...checkCubeStatus(cube, names),
     ...findUnknownMembers('its extension', extension, ['rows', 'texts', 'status', 'manifest']),
     ...Object.entries(dimension).flatMap(([code, member]) => [
       ...findUnknownMembers(`the dimension ${code}`, member, ['label', 'category', 'extension']),
@@ -291,11 +310,11 @@ function readTotal({ group_by, data }: { group_by: string[]; data: JsonRow[] }):
 
 /** municipality_uf → dimensions.municipality.uf, beds__status → status.beds */
 function memberOf(
-  { label, rank, peers, dimensions = {}, metrics = {}, status = {} }: JsonRow,
+  { label, rank, peers, dimensions = {}, metrics = {}, status }: JsonRow,
   name: string,
 ): unknown {
   const statusOf = name.endsWith(STATUS_SUFFIX) ? name.slice(0, -STATUS_SUFFIX.length) : ''
-  if (statusOf in status) return status[statusOf]
+  if (statusOf !== '') return status?.[statusOf] ?? null
   if (name === 'label') return label
   if (name === 'rank') return rank
   if (name === 'peers') return peers
