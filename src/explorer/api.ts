@@ -187,6 +187,32 @@ export interface ReleaseInfo {
   readonly content_id?: string | null
 }
 
+/** Changes of a promotion in one area. */
+export interface AreaChange {
+  readonly area: string
+  /** Null when the area is gone. */
+  readonly release_id: string | null
+  /** Null when the area is new. */
+  readonly previous_release_id: string | null
+  readonly datasets: readonly {
+    readonly rows: number
+    readonly previous_rows: number | null
+    readonly added: readonly string[]
+    readonly removed: readonly string[]
+    readonly revised: readonly string[]
+    readonly preliminary: readonly { readonly period: string }[]
+    readonly became_final: readonly { readonly period: string }[]
+  }[]
+}
+
+export interface PromotionChanges {
+  readonly promoted_at: string
+  readonly release_id: string
+  readonly previous_release_id: string | null
+  /** Null when one of the releases is no longer here. */
+  readonly areas: readonly AreaChange[] | null
+}
+
 /** Longest page of a dimension's members. */
 const MEMBERS_MAX = 250
 

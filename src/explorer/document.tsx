@@ -2,7 +2,7 @@
 import { render } from 'preact-render-to-string'
 import { App, titleOf } from './app.tsx'
 import type { Loaded } from './page.ts'
-import { languageOfVisit, type Site, type Visit } from './parts/site.tsx'
+import { addressOf, languageOfVisit, type Site, type Visit } from './parts/site.tsx'
 import { TEXTS } from './texts.ts'
 
 export interface Assets {
@@ -39,6 +39,7 @@ export function renderDocument(
 <meta name="description" content="${escapeHtml(TEXTS[language].tagline)}">
 <title>${escapeHtml(titleOf(visit, loaded))}</title>
 <link rel="stylesheet" href="${assets.style}">
+<link rel="alternate" type="application/atom+xml" title="${TEXTS[language].whatChanged.feedTitle}" href="${addressOf('/feed.atom', '', language)}">
 <link rel="icon" href="data:,">
 ${script}
 </head>

@@ -7,18 +7,23 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Api, ApiFailure, type Problem } from '../explorer/api.ts'
+import { type Answer, type Api, ApiFailure, type Problem, type PromotionChanges } from '../explorer/api.ts'
 import { loadVisit } from '../explorer/app.tsx'
 import { type Assets, renderDocument } from '../explorer/document.tsx'
+import { renderFeed } from '../explorer/feed.tsx'
+import type { Language } from '../explorer/numbers.ts'
 import { languageOfVisit } from '../explorer/parts/site.tsx'
 import { bodyOf, readQuestion } from '../explorer/question.ts'
+import { sha256Hex } from '../release/digest.ts'
 import { REPORT_FORMAT_NAMES } from '../report/formats.ts'
 import type { ApiResponse } from './connection/send.ts'
+import { matchesTag } from './request/etag.ts'
 import { originOf } from './request/origin.ts'
 
 const API_PREFIX = '/explorer/api'
 const FORMATS: readonly string[] = REPORT_FORMAT_NAMES
-export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*'] as const
+const FEED = '/feed.atom'
+export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*', FEED] as const
 
 /** Content security policy: nothing may be loaded from elsewhere or framed, and only our script runs. */
 const CONTENT_SECURITY_POLICY = [
@@ -110,6 +115,21 @@ function readAssets(): { readonly names: Assets; readonly files: ReadonlyMap<str
   return { names, files }
 }
 
+/** Answers with the feed of promotions, or with 304 when the reader has it. */
+async function answerFeed(api: Api, headers: IncomingHttpHeaders, language: Language): Promise<ApiResponse> {
+  const { data } = await api.get<Answer<readonly PromotionChanges[]>>('/v1/changes')
+  const xml = renderFeed(data, originOf(headers), language)
+  const etag = `"${sha256Hex(Buffer.from(xml))}"`
+  const answerHeaders = { etag, 'cache-control': 'no-cache' }
+  return matchesTag(headers['if-none-match'], etag)
+    ? { status: 304, headers: answerHeaders, body: { kind: 'none' } }
+    : {
+        status: 200,
+        headers: answerHeaders,
+        body: { kind: 'content', type: 'application/atom+xml; charset=utf-8', content: xml },
+      }
+}
+
 /** @param key operator's API key @returns a function that answers the URL of a page or asset, with null for unknown URLs */
 export function createExplorer(
   inject: Inject,
@@ -126,6 +146,9 @@ export function createExplorer(
         body: { kind: 'content', type: asset.type, content: asset.bytes },
       }
     if (path.startsWith('/explorer/assets/')) return null
+    const language = languageOfVisit(search)
+    const api = key === null ? null : apiOf(inject, `Bearer ${key}`, language)
+    if (path === FEED) return api === null ? null : answerFeed(api, headers, language)
     const format = FORMATS.find((name) => name === new URLSearchParams(search).get('format'))
     if (format !== undefined) {
       const query = new URLSearchParams({ format, q: JSON.stringify(bodyOf(readQuestion(search))) })
@@ -136,7 +159,6 @@ export function createExplorer(
       }
     }
     const visit = { path, search }
-    const api = key === null ? null : apiOf(inject, `Bearer ${key}`, languageOfVisit(search))
     const loaded = await loadVisit(visit, api, false)
     return {
       status: loaded.kind === 'problem' ? loaded.problem.status : 200,

@@ -55,7 +55,7 @@ export function addPromotionLine(releasesDir: string, line: string): void {
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`
 const ID = String.raw`(?:demo-)?analytics-[a-z]{2}-\d{6}-[0-9a-f]{64}`
 /** Matches a promotion at the end of a line. A partial line may precede it, from versions that appended and met a full disk. */
-const PROMOTION = new RegExp(`${TIME} (?<before>${ID}|-) (?<after>${ID})(?= forced: |$)`)
+const PROMOTION = new RegExp(`(?<time>${TIME}) (?<before>${ID}|-) (?<after>${ID})(?= forced: |$)`)
 const REMOVAL = new RegExp(`${TIME} removed ${RELEASE_ID.source.slice(1)}`)
 
 /** promotions.log has lines that are no promotions where a promotion is looked for. The message is for the operator. */
@@ -75,6 +75,32 @@ export function wasRemoved(releasesDir: string, id: string): boolean {
   } catch {
     return false
   }
+}
+
+/** A promotion that moved the pointer. */
+export interface Promotion {
+  readonly promoted_at: string
+  readonly release_id: string
+  /** Release in service before; null for the first one. */
+  readonly previous_release_id: string | null
+}
+
+/** @returns the promotions, newest first; a line whose pointer never moved is left out */
+export async function listPromotions(releasesDir: string): Promise<Promotion[]> {
+  const current = await readPointer(releasesDir)
+  const text = await readFile(join(releasesDir, PROMOTIONS), 'utf8').catch(() => '')
+  const lines = text.split('\n').flatMap((line) => {
+    const groups = PROMOTION.exec(line)?.groups
+    return groups === undefined ? [] : [groups]
+  })
+  return lines
+    .filter(({ after }, index) => after === (lines[index + 1]?.before ?? current))
+    .map(({ time = '', before = '-', after = '' }) => ({
+      promoted_at: time,
+      release_id: after,
+      previous_release_id: before === '-' ? null : before,
+    }))
+    .reverse()
 }
 
 /** @returns the releases that were in service, without repetition: the current one, then those before it, the last first */

@@ -1,7 +1,6 @@
 /** The explorer's pages as the server draws them: whole without a script, closed to what comes from elsewhere. */
 import t from 'tap'
-import { type Api, findMember, type ReleaseInfo } from '../../src/explorer/api.ts'
-import { releaseBefore } from '../../src/explorer/pages/home.tsx'
+import { type Api, findMember } from '../../src/explorer/api.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -219,36 +218,9 @@ t.test(
     for (const { label, metrics } of states.data)
       t.ok(text.includes(`${label} ${shown(metrics.facilities_per_100k, 2)}`), label)
     t.match(text, /Cadastro \(CNES\) mai 2026 3 /, 'newest month and number of months')
-    t.match(text, /É a única versão aqui/)
+    t.match(text, /É a primeira versão em serviço aqui/)
   },
 )
-
-t.test('home compares the release in service with the one before it', (t) => {
-  const release = (month: string, more: Partial<ReleaseInfo> = {}): ReleaseInfo => ({
-    release_id: `analytics-br-${month}`,
-    area: 'analytics',
-    periods: ['2025-01', month],
-    rows: 1,
-    bytes: 1,
-    files: 1,
-    synthetic: false,
-    promoted: false,
-    ...more,
-  })
-  const releases = [
-    release('2026-03'),
-    release('2026-05'),
-    release('2026-04'),
-    release('2026-04', { release_id: 'demo-analytics-br-2026-04', synthetic: true }),
-    release('2026-04', { release_id: 'cnes-br-2026-04', area: 'cnes' }),
-  ]
-  const before = (month: string) => releaseBefore(releases, `analytics-br-${month}`)?.release_id
-  t.equal(before('2026-05'), 'analytics-br-2026-04', 'not the oldest')
-  t.equal(before('2026-04'), 'analytics-br-2026-03', 'after a rollback, too')
-  t.equal(before('2026-03'), 'analytics-br-2026-04', 'the next one where there is none before')
-  t.equal(releaseBefore(releases, 'demo-analytics-br-2026-04'), undefined, 'never with real data')
-  t.end()
-})
 
 t.test('an indicator: its sheet, the states as the API answers them, the answer to take along', async (t) => {
   const code = 'beds_sus_share'

@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { describeMetadata } from '../../src/release/descriptions/metadata-jsonld.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
-import { describeMetadata } from '../../src/release/metadata-jsonld.ts'
 import { runPython, withoutPython } from '../fixtures/python.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t from 'tap'
-import { dataPackage } from '../../src/release/data-package.ts'
+import { dataPackage } from '../../src/release/descriptions/data-package.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 

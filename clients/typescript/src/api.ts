@@ -164,6 +164,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Promotions of releases, newest first: the periods that each added, removed or revised, and what is preliminary.
+         * @description Needs any valid key.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/log/checkpoint": {
         parameters: {
             query?: never;
@@ -2087,6 +2107,10 @@ export interface components {
                 [key: string]: components["schemas"]["FilterOperator"][];
             };
         };
+        ChangesResponse: {
+            data: components["schemas"]["PromotionChanges"][];
+            meta: components["schemas"]["Meta"];
+        };
         /** @description How an answer is cited: whoever cites adds address and day of access. */
         Citation: {
             /** @description Reference by ABNT NBR 6023. */
@@ -3624,6 +3648,56 @@ export interface components {
             data: components["schemas"]["Profile"];
             meta: components["schemas"]["ProfileMeta"];
         };
+        /** @description A promotion and what it changed. */
+        PromotionChanges: {
+            /** @description When the release came into service, in UTC. */
+            promoted_at: string;
+            /** @description The analytics release. */
+            release_id: string;
+            /** @description Release in service before; null for the first one. */
+            previous_release_id: string | null;
+            /** @description It is in service now, by this promotion. */
+            in_service: boolean;
+            /** @description Invented data of the demonstration; null when it is not here. */
+            synthetic: boolean | null;
+            /** @description Areas whose rows differ; null when one of the releases is no longer here. */
+            areas: {
+                /** @enum {string} */
+                area: "cnes" | "demography" | "sih" | "sia" | "sim" | "sinasc" | "financing";
+                /** @description Null when the area is gone. */
+                release_id: string | null;
+                /** @description Null when the area is new. */
+                previous_release_id: string | null;
+                /** @description Datasets that differ. */
+                datasets: {
+                    dataset: string;
+                    /** @description Rows in this release. */
+                    rows: number;
+                    /** @description Rows in the release before; null when it had no such dataset. */
+                    previous_rows: number | null;
+                    /** @description Periods that are new. */
+                    added: string[];
+                    /** @description Periods that are gone. */
+                    removed: string[];
+                    /** @description Periods in both releases whose rows differ. */
+                    revised: string[];
+                    /** @description Rows without a period differ. */
+                    undated_changed: boolean;
+                    /** @description States whose file of a period is preliminary in this release. */
+                    preliminary: {
+                        /** @description Month, or the year of rows whose month is not known. */
+                        period: string;
+                        states: string[];
+                    }[];
+                    /** @description States whose file of a period was preliminary before and is final now. */
+                    became_final: {
+                        /** @description Month, or the year of rows whose month is not known. */
+                        period: string;
+                        states: string[];
+                    }[];
+                }[];
+            }[] | null;
+        };
         /** @description Where a value of a record comes from. */
         ProvenanceEntry: {
             /** @description Field of the record; of a part of one, its path. */
@@ -4965,6 +5039,117 @@ export interface operations {
             };
             /** @description Range outside of the file */
             416: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.
+                 * @example 10
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangesResponse"];
+                };
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

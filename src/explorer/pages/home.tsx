@@ -2,13 +2,15 @@
  * Home: a search for the visitor's place, national figures with their course, a map of the states with a choice of indicators,
  * what the release holds and how new it is, and what changed in it.
  */
+
 import { SEARCH_MAX } from '../../text-limits.ts'
-import type { Answer, Catalog, QueryAnswer, ReleaseInfo } from '../api.ts'
+import type { Answer, Catalog, PromotionChanges, QueryAnswer, ReleaseInfo } from '../api.ts'
 import { codeOf, nameOf, orNull } from '../api.ts'
 import type { ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
+import { changeLines, questionOfChanges } from '../parts/changes.ts'
 import { PlaceMap } from '../parts/map.tsx'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
@@ -22,6 +24,8 @@ interface HomeData {
   readonly catalog: Catalog
   readonly figures: readonly ProfileIndicator[]
   readonly releases: readonly ReleaseInfo[]
+  /** The newest promotion; null before the first one. */
+  readonly changes: PromotionChanges | null
   readonly question: Question
   readonly answer: QueryAnswer | null
   readonly release: string
@@ -58,10 +62,11 @@ const questionOfMap = (metric: string): Question =>
 
 async function load({ api, visit }: LoadContext): Promise<HomeData> {
   const requested = new URLSearchParams(visit.search).get('map')
-  const [catalog, profile, releases] = await Promise.all([
+  const [catalog, profile, releases, changes] = await Promise.all([
     loadCatalog(api),
     api.get<ProfileAnswer>('/v1/profiles/country/BR'),
     api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases'),
+    api.get<Answer<readonly PromotionChanges[]>>('/v1/changes?limit=1'),
   ])
   const offered = MAP_METRICS.filter((code) => metricOf(catalog, code) !== undefined)
   const metric = offered.find((code) => code === requested) ?? offered[0]
@@ -76,6 +81,7 @@ async function load({ api, visit }: LoadContext): Promise<HomeData> {
     catalog,
     figures: figures.slice(0, FIGURES_SHOWN),
     releases: releases.data,
+    changes: changes.data[0] ?? null,
     question,
     answer,
     release: profile.meta.release_id,
@@ -132,7 +138,7 @@ function View({ data }: { readonly data: HomeData }) {
         </section>
         <div>
           <Holdings releases={releases} />
-          <Changes data={data} />
+          <Changes changes={data.changes} />
         </div>
       </div>
     </div>
@@ -266,92 +272,40 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
   )
 }
 
-const newestOf = ({ periods }: ReleaseInfo): string => periods.at(-1) ?? ''
-const compareText = (left: string, right: string): number => (left < right ? -1 : left > right ? 1 : 0)
-
-/** @returns the analytics release that comes before the one in service by its newest month; the next one where none comes before */
-export function releaseBefore(releases: readonly ReleaseInfo[], release: string): ReleaseInfo | undefined {
-  const now = releases.find(({ release_id }) => release_id === release)
-  if (now === undefined) return undefined
-  const others = releases
-    .filter(
-      ({ area, release_id, synthetic }) =>
-        area === 'analytics' && release_id !== release && synthetic === now.synthetic,
-    )
-    .sort(
-      (left, right) =>
-        compareText(newestOf(left), newestOf(right)) || compareText(left.release_id, right.release_id),
-    )
-  return others.findLast((other) => newestOf(other) <= newestOf(now)) ?? others[0]
-}
-
-/** Shows the months and rows that the release in service gained since another analytics release. */
-function Changes({ data }: { readonly data: HomeData }) {
-  const { t, language } = useSite()
+/** Shows what the newest promotion changed. */
+function Changes({ changes }: { readonly changes: PromotionChanges | null }) {
+  const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
-  const { releases, release } = data
-  const before = releaseBefore(releases, release)
+  const before = changes?.previous_release_id ?? null
   return (
     <section aria-labelledby="changed">
       <h2 id="changed">{t.home.changed}</h2>
-      {before === undefined ? (
+      {changes === null || before === null ? (
         <p>{t.home.onlyRelease}</p>
       ) : (
         <>
           <p>
-            {t.home.since} <code class="wide">{before.release_id}</code>
+            {t.home.since} <code class="wide">{before}</code>
           </p>
           <ul>
-            {linesOfChanges(releases, before, release, language, t).map((line) => (
+            {changeLines(changes.areas, language).map((line) => (
               <li key={line}>{line}</li>
             ))}
           </ul>
-          <p>
-            <a
-              class="button"
-              href={questionHref(
-                change(EMPTY_QUESTION, {
-                  metrics: ['bed_capacity_sus'],
-                  groupBy: ['state'],
-                  since: before.release_id,
-                }),
-              )}
-            >
-              {t.home.seeChanges}
-            </a>
-          </p>
+          {changes.areas === null ? null : (
+            <p>
+              <a class="button" href={questionHref(questionOfChanges(before))}>
+                {t.home.seeChanges}
+              </a>
+            </p>
+          )}
         </>
       )}
+      <p>
+        <a href={href('/feed.atom')}>{t.whatChanged.feed}</a>
+      </p>
     </section>
   )
-}
-
-function linesOfChanges(
-  releases: readonly ReleaseInfo[],
-  before: ReleaseInfo,
-  release: string,
-  language: Language,
-  t: ReturnType<typeof useSite>['t'],
-): string[] {
-  const now = releases.find(({ release_id }) => release_id === release)
-  if (now === undefined) return []
-  const added = now.periods.filter((period) => !before.periods.includes(period))
-  const area = t.areas.analytics ?? ''
-  const lines = [
-    ...(added.length === 0
-      ? []
-      : [t.home.newPeriods(area, added.map((period) => periodOf(period, language)).join(', '))]),
-    ...(now.rows === before.rows
-      ? []
-      : [
-          t.home.rowsChanged(
-            area,
-            formatNumber(before.rows, 0, language),
-            formatNumber(now.rows, 0, language),
-          ),
-        ]),
-  ]
-  return lines.length === 0 ? [t.home.nothingChanged] : lines
 }
 
 export const HOME: PageModule<HomeData> = {

@@ -7,6 +7,7 @@ import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
 import { LIMIT_METHODS } from '../../model/limits.ts'
 import { STATUSES } from '../../model/sheets/statuses.ts'
 import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
+import { promotionChangesSchema } from '../../release/changes.ts'
 import { manifestSchema, RELEASE_AREAS } from '../../release/manifest.ts'
 import { reportManifestSchema } from '../../report/manifest.ts'
 import { CATALOG_SCHEMAS } from './catalog-schemas.ts'
@@ -46,6 +47,7 @@ export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
     },
     'A release, in short.',
   ),
+  PromotionChanges: documentOf(promotionChangesSchema, 'output'),
   ReleaseManifest: documentOf(manifestSchema, 'output'),
   ReportManifest: documentOf(reportManifestSchema, 'output'),
   ...CATALOG_SCHEMAS,
@@ -253,6 +255,7 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
   },
   AnalyticsMetricResponse: { data: ref('CatalogMetric') },
   ProfileResponse: { data: ref('Profile'), meta: 'ProfileMeta' },
+  ChangesResponse: { data: list(ref('PromotionChanges')) },
   ReleaseListResponse: { data: list(ref('Release')) },
   ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: 'ReleaseDetailMeta' },
   OutlinesResponse: {

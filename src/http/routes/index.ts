@@ -4,6 +4,7 @@ import { ADMISSIONS } from './admissions.ts'
 import { ANALYTICS } from './analytics.ts'
 import { BED_CAPACITY } from './bed-capacity.ts'
 import { BIRTHS } from './births.ts'
+import { CHANGES } from './changes.ts'
 import { DEATHS } from './deaths.ts'
 import { DEMOGRAPHY } from './demography.ts'
 import { EQUIPMENT_INVENTORY } from './equipment-inventory.ts'
@@ -22,6 +23,7 @@ import { SPECIALIZED_SERVICES } from './specialized-services.ts'
 export const ROUTES: readonly Route[] = [
   ...HEALTH,
   ...RELEASES,
+  ...CHANGES,
   ...LOG,
   ...GEOGRAPHY,
   ...OUTLINES,

@@ -5,12 +5,12 @@
  * the data. Every file has its size and SHA-256. Columns of documented datasets are described; provenance tables are listed
  * only as files.
  */
-import type { JsonValue } from '../engine/types.ts'
-import { DATASETS, type DatasetName } from '../model/datasets.ts'
-import { FIELDS, type FieldName, fieldOf } from '../model/fields.ts'
+import type { JsonValue } from '../../engine/types.ts'
+import { DATASETS, type DatasetName } from '../../model/datasets.ts'
+import { FIELDS, type FieldName, fieldOf } from '../../model/fields.ts'
+import type { Manifest, ManifestFile } from '../manifest.ts'
+import { formatPeriod, isMonthZero } from '../view.ts'
 import { resourceName } from './data-package.ts'
-import type { Manifest, ManifestFile } from './manifest.ts'
-import { formatPeriod, isMonthZero } from './view.ts'
 
 /** The context of Croissant 1.1, and the vocabularies of DCAT. */
 const CONTEXT: JsonValue = {

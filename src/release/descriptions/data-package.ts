@@ -2,10 +2,10 @@
  * Describes a release as a Data Package (https://datapackage.org/, version 2) for data catalogues: files, digests, columns.
  * Pure. In: a manifest. Out: a JSON value that never changes, because it contains no time.
  */
-import type { JsonValue } from '../engine/types.ts'
-import { DATASETS, type DatasetName } from '../model/datasets.ts'
-import { FIELDS, type FieldName, fieldOf } from '../model/fields.ts'
-import type { Manifest } from './manifest.ts'
+import type { JsonValue } from '../../engine/types.ts'
+import { DATASETS, type DatasetName } from '../../model/datasets.ts'
+import { FIELDS, type FieldName, fieldOf } from '../../model/fields.ts'
+import type { Manifest } from '../manifest.ts'
 
 /** Table → fields that are null only in this table; in responses of other tables they never are. */
 const NULL_IN: Readonly<Record<string, readonly string[]>> = {
