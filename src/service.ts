@@ -204,6 +204,7 @@ export async function openService(
     mcpHosts: mcpHosts(settings.host, settings.allowedHosts),
     writesTogether: settings.writeTogether,
     explorerKey: settings.explorerKey,
+    embedOrigins: settings.embedOrigins,
     limiter: sharedLimiter ?? createRateLimiter({ perMinute }),
     cursorSecret: cursorSecret ?? randomBytes(32),
     recordLink: (link) => {

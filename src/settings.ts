@@ -101,6 +101,13 @@ export const SETTINGS = {
     allowed: 'none, *, or origins such as https://example.org separated by commas',
     parse: parseOrigins,
   }),
+  embedOrigins: setting({
+    name: 'SUS_EMBED_ORIGINS',
+    default: 'none',
+    help: 'Origins whose pages may show answers of the explorer in a frame (/explorer/embed), separated by commas; * is any. none answers no such address.',
+    allowed: 'none, *, or origins such as https://example.org separated by commas',
+    parse: parseOrigins,
+  }),
   allowedHosts: setting({
     name: 'SUS_ALLOWED_HOSTS',
     default: 'none',

@@ -17,6 +17,7 @@ t.test('nothing set: every default', async (t) => {
     signingName: null,
     trustedKeys: [],
     corsOrigins: [],
+    embedOrigins: [],
     allowedHosts: [],
     explorerKey: null,
     clientKey: null,

@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { type Api, ApiFailure } from './api.ts'
 import type { Loaded, PageModule } from './page.ts'
+import { EMBED } from './pages/embed.tsx'
 import { EXPLORE } from './pages/explore.tsx'
 import { FACILITY } from './pages/facility.tsx'
 import { FLOWS } from './pages/flows.tsx'
@@ -10,14 +11,15 @@ import { INDICATOR } from './pages/indicator.tsx'
 import { PLACE } from './pages/place.tsx'
 import { RELEASES_PAGE } from './pages/releases.tsx'
 import { SEARCH } from './pages/search.tsx'
-import { KeyForm, Layout, ProblemNotice } from './parts/layout.tsx'
-import { languageOfVisit, type Site, SiteContext, useSite, type Visit } from './parts/site.tsx'
+import { BareLayout, KeyForm, Layout, ProblemNotice } from './parts/layout.tsx'
+import { EMBED_PATH, languageOfVisit, type Site, SiteContext, useSite, type Visit } from './parts/site.tsx'
 import { TEXTS } from './texts.ts'
 
 // Each page keeps its type of data from load to view, so this list may erase it.
 const PAGES = [
   HOME,
   EXPLORE,
+  EMBED,
   SEARCH,
   INDICATOR,
   PLACE,
@@ -66,11 +68,12 @@ export function titleOf(visit: Visit, loaded: Loaded): string {
 
 export function App({ site, loaded }: { readonly site: Site; readonly loaded: Loaded }) {
   const found = findPage(site.visit.path)
+  const Frame = site.visit.path === EMBED_PATH ? BareLayout : Layout
   return (
     <SiteContext.Provider value={site}>
-      <Layout synthetic={loaded.kind === 'data' && found?.page.isSynthetic(loaded.data) === true}>
+      <Frame synthetic={loaded.kind === 'data' && found?.page.isSynthetic(loaded.data) === true}>
         <Content found={found?.page ?? null} loaded={loaded} />
-      </Layout>
+      </Frame>
     </SiteContext.Provider>
   )
 }

@@ -8,7 +8,7 @@ import { App, findPage, loadVisit, titleOf } from './app.tsx'
 import type { Start } from './document.tsx'
 import type { Loaded } from './page.ts'
 import { walk } from './parts/options.tsx'
-import { languageOfVisit, type Site, type Visit } from './parts/site.tsx'
+import { EMBED_PATH, languageOfVisit, type Site, type Visit } from './parts/site.tsx'
 import { readQuestion, writeQuestion } from './question.ts'
 import { TEXTS } from './texts.ts'
 
@@ -22,8 +22,17 @@ const start = JSON.parse(document.getElementById('data')?.textContent ?? '{}') a
 const state = {
   visit: visitOf(new URL(location.href)),
   loaded: start.loaded,
-  key: sessionStorage.getItem(KEY_NAME) ?? '',
+  key: stored(() => sessionStorage, KEY_NAME) ?? '',
   api: null as Api | null,
+}
+
+/** @returns what the browser keeps; null where it keeps nothing for a page in a frame of another origin */
+function stored(storage: () => Storage, name: string): string | null {
+  try {
+    return storage().getItem(name)
+  } catch {
+    return null
+  }
 }
 
 function visitOf({ pathname, search }: URL): Visit {
@@ -84,6 +93,7 @@ function draw(): void {
     origin: location.origin,
     language,
     access: accessOf(),
+    mayEmbed: start.mayEmbed,
     isLive: true,
     go,
     useKey,
@@ -117,6 +127,7 @@ async function show(visit: Visit): Promise<boolean> {
 
 function go(address: string, { isReplaced = false }: { readonly isReplaced?: boolean } = {}): void {
   const url = new URL(address, location.href)
+  if (state.visit.path === EMBED_PATH) return void open(url, '_blank', 'noopener')
   const before = state.visit.path
   // The focused element may be missing from the next view. Its part of the form gets the focus then.
   const picker = document.activeElement?.closest('.picker') ?? null
@@ -202,6 +213,8 @@ document.addEventListener('click', (event) => {
     void download(url)
     return
   }
+  // Links of a framed page open in a tab of their own.
+  if (state.visit.path === EMBED_PATH) return
   if (link.hasAttribute('data-external') || link.hasAttribute('download') || !isExplorerPage(url)) return
   if (url.hash !== '' && url.pathname === location.pathname && url.search === location.search) return
   event.preventDefault()
@@ -255,7 +268,7 @@ function switchTheme(): void {
   localStorage.setItem(THEME_NAME, documentElement.dataset.theme)
 }
 
-const theme = localStorage.getItem(THEME_NAME)
+const theme = stored(() => localStorage, THEME_NAME)
 if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 renewApi()
 draw()

@@ -2,7 +2,7 @@
 import { render } from 'preact-render-to-string'
 import { App, titleOf } from './app.tsx'
 import type { Loaded } from './page.ts'
-import { addressOf, languageOfVisit, type Site, type Visit } from './parts/site.tsx'
+import { addressOf, EMBED_PATH, escapeHtml, languageOfVisit, type Site, type Visit } from './parts/site.tsx'
 import { TEXTS } from './texts.ts'
 
 export interface Assets {
@@ -14,21 +14,13 @@ export interface Assets {
 export interface Start {
   readonly loaded: Loaded
   readonly access: Site['access']
+  readonly mayEmbed: boolean
 }
 
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
-
-export function renderDocument(
-  visit: Visit,
-  origin: string,
-  loaded: Loaded,
-  access: Site['access'],
-  assets: Assets,
-): string {
+export function renderDocument(visit: Visit, origin: string, start: Start, assets: Assets): string {
   const language = languageOfVisit(visit.search)
-  const start: Start = { loaded, access }
-  const site: Site = { visit, origin, language, access, isLive: false }
+  const { loaded, access, mayEmbed } = start
+  const site: Site = { visit, origin, language, access, mayEmbed, isLive: false }
   const script = assets.script === '' ? '' : `<script type="module" src="${assets.script}"></script>`
   return `<!doctype html>
 <html lang="${language === 'pt' ? 'pt-BR' : 'en'}">
@@ -37,7 +29,7 @@ export function renderDocument(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="${escapeHtml(TEXTS[language].tagline)}">
-<title>${escapeHtml(titleOf(visit, loaded))}</title>
+${visit.path === EMBED_PATH ? '<base target="_blank">\n' : ''}<title>${escapeHtml(titleOf(visit, loaded))}</title>
 <link rel="stylesheet" href="${assets.style}">
 <link rel="alternate" type="application/atom+xml" title="${TEXTS[language].whatChanged.feedTitle}" href="${addressOf('/feed.atom', '', language)}">
 <link rel="icon" href="data:,">

@@ -12,7 +12,7 @@ import { loadVisit } from '../explorer/app.tsx'
 import { type Assets, renderDocument } from '../explorer/document.tsx'
 import { renderFeed } from '../explorer/feed.tsx'
 import type { Language } from '../explorer/numbers.ts'
-import { languageOfVisit } from '../explorer/parts/site.tsx'
+import { EMBED_PATH, languageOfVisit } from '../explorer/parts/site.tsx'
 import { bodyOf, readQuestion } from '../explorer/question.ts'
 import { sha256Hex } from '../release/digest.ts'
 import { REPORT_FORMAT_NAMES } from '../report/formats.ts'
@@ -25,17 +25,18 @@ const FORMATS: readonly string[] = REPORT_FORMAT_NAMES
 const FEED = '/feed.atom'
 export const EXPLORER_PATHS = ['/', '/explorer', '/explorer/*', FEED] as const
 
-/** Content security policy: nothing may be loaded from elsewhere or framed, and only our script runs. */
-const CONTENT_SECURITY_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** @returns the content security policy: nothing is loaded from elsewhere, and only our script runs @param framers who may frame the page */
+const policyOf = (framers: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'self'",
+    `frame-ancestors ${framers.length === 0 ? "'none'" : framers.join(' ')}`,
+  ].join('; ')
 
 export type Inject = (request: {
   readonly method: 'GET' | 'POST'
@@ -130,10 +131,11 @@ async function answerFeed(api: Api, headers: IncomingHttpHeaders, language: Lang
       }
 }
 
-/** @param key operator's API key @returns a function that answers the URL of a page or asset, with null for unknown URLs */
+/** @param key operator's API key @param embedOrigins origins that may frame answers @returns a function that answers the URL of a page or asset, with null for unknown URLs */
 export function createExplorer(
   inject: Inject,
   key: string | null,
+  embedOrigins: readonly string[],
 ): (address: string, headers: IncomingHttpHeaders) => Promise<ApiResponse | null> {
   const { names, files } = readAssets()
   return async (address, headers) => {
@@ -158,15 +160,29 @@ export function createExplorer(
         body: { kind: 'none' },
       }
     }
+    const isEmbedded = path === EMBED_PATH
+    if (isEmbedded && embedOrigins.length === 0) return null
     const visit = { path, search }
     const loaded = await loadVisit(visit, api, false)
     return {
       status: loaded.kind === 'problem' ? loaded.problem.status : 200,
-      headers: { 'content-security-policy': CONTENT_SECURITY_POLICY, 'cache-control': 'no-cache' },
+      headers: {
+        'content-security-policy': policyOf(isEmbedded ? embedOrigins : []),
+        'cache-control': 'no-cache',
+      },
       body: {
         kind: 'content',
         type: 'text/html; charset=utf-8',
-        content: renderDocument(visit, originOf(headers), loaded, key === null ? 'none' : 'explorer', names),
+        content: renderDocument(
+          visit,
+          originOf(headers),
+          {
+            loaded,
+            access: key === null ? 'none' : 'explorer',
+            mayEmbed: embedOrigins.length > 0,
+          },
+          names,
+        ),
       },
     }
   }

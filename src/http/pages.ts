@@ -17,6 +17,8 @@ export interface PageServices {
   /** Serve /metrics on this app, to requests from this machine only. */
   readonly servesMetrics: boolean
   readonly explorerKey?: string | null
+  /** Origins whose pages may frame answers; none by default. */
+  readonly embedOrigins?: readonly string[]
 }
 
 export function mountPages(app: FastifyInstance, services: PageServices, output: Output): void {
@@ -47,7 +49,11 @@ export function mountPages(app: FastifyInstance, services: PageServices, output:
     mountPage(path, ({ headers }) =>
       answerPage(path, headers, type, read(), { 'content-security-policy': policy }),
     )
-  const explore = createExplorer((request) => app.inject(request), services.explorerKey ?? null)
+  const explore = createExplorer(
+    (request) => app.inject(request),
+    services.explorerKey ?? null,
+    services.embedOrigins ?? [],
+  )
   for (const path of EXPLORER_PATHS)
     mountPage(path, async ({ url, headers }) => {
       const page = await explore(url, headers)

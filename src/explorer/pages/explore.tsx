@@ -16,7 +16,7 @@ import { type ExploreData, loadQuestion } from './explore-load.ts'
 
 const NAMED_MAX = 3
 
-function AnswerTitle({ data }: { readonly data: ExploreData }) {
+export function AnswerTitle({ data }: { readonly data: ExploreData }) {
   const { t, language } = useSite()
   const { question, answer, catalog } = data
   const metrics = question.metrics.map((code) => labelOf(metricOf(catalog, code), language) || code)
@@ -189,7 +189,7 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   )
 }
 
-function Drawing({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
+export function Drawing({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
   const { t, language, isLive } = useSite()
   const questionHref = useQuestionHref()
   const { question, catalog, periods } = data

@@ -55,6 +55,17 @@ export function Layout(props: { readonly synthetic: boolean; readonly children: 
   )
 }
 
+/** Layout of a page in another page's frame: content only. */
+export function BareLayout(props: { readonly synthetic: boolean; readonly children: ComponentChildren }) {
+  const { t } = useSite()
+  return (
+    <main id="content" class="bare" tabIndex={-1}>
+      {props.synthetic ? <p class="synthetic">{t.synthetic}</p> : null}
+      {props.children}
+    </main>
+  )
+}
+
 function SearchBox() {
   const { t, language, visit } = useSite()
   const text = visit.path === '/explorer/search' ? (new URLSearchParams(visit.search).get('text') ?? '') : ''

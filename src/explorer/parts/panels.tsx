@@ -3,12 +3,12 @@
 import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
-import { bodyOf, change, type Question, RECORDS_MAX, writeCell } from '../question.ts'
+import { bodyOf, change, type Question, RECORDS_MAX, writeCell, writeQuestion } from '../question.ts'
 import { ATTRIBUTES } from '../record-texts.ts'
 import { DataTable } from './data-table.tsx'
 import { shortId } from './question-form.tsx'
 import { Scroll } from './scroll.tsx'
-import { Download, useQuestionHref, useSite } from './site.tsx'
+import { Download, EMBED_PATH, escapeHtml, useQuestionHref, useSite } from './site.tsx'
 import { dimensionOf, labelOf, metricOf } from './table.tsx'
 
 export interface CellRecords {
@@ -215,7 +215,7 @@ export function VerifyPanel(props: {
   readonly answer: QueryAnswer
 }) {
   const { question, catalog, answer } = props
-  const { t, language, origin } = useSite()
+  const { t, language, origin, href, mayEmbed } = useSite()
   const questionHref = useQuestionHref()
   const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language)).join(', ')
   const metrics = question.metrics.map((code) => labelOf(metricOf(catalog, code), language)).join('; ')
@@ -265,6 +265,15 @@ export function VerifyPanel(props: {
         <Code text={abnt} label={t.citation} />
         <Code text={bibtex} label="BibTeX" />
       </details>
+      {mayEmbed ? (
+        <details>
+          <summary>{t.embed}</summary>
+          <Code
+            text={frameOf(`${origin}${href(EMBED_PATH, writeQuestion(pinned))}`, title)}
+            label={t.embed}
+          />
+        </details>
+      ) : null}
       <details>
         <summary>{t.asCode}</summary>
         {Object.entries(snippets(question, answer, origin, t)).map(([name, text]) => (
@@ -277,6 +286,10 @@ export function VerifyPanel(props: {
     </section>
   )
 }
+
+/** @returns HTML that shows an answer in another page */
+const frameOf = (address: string, title: string): string =>
+  `<iframe src="${escapeHtml(address)}" title="${escapeHtml(title)}" width="100%" height="600" loading="lazy"></iframe>`
 
 function Code({ text, label }: { readonly text: string; readonly label: string }) {
   const { t, isLive } = useSite()

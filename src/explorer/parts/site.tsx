@@ -21,6 +21,8 @@ export interface Site {
   readonly language: Language
   /** Access to the API: the operator's key on the server, a key in this tab, or none. */
   readonly access: 'explorer' | 'key' | 'none'
+  /** Some origins may frame answers. */
+  readonly mayEmbed: boolean
   /** True in the browser, where elements that need a script are shown. */
   readonly isLive: boolean
   readonly go?: (address: string, options?: { readonly isReplaced?: boolean }) => void
@@ -34,8 +36,15 @@ export const SiteContext = createContext<Site>({
   origin: '',
   language: 'pt',
   access: 'none',
+  mayEmbed: false,
   isLive: false,
 })
+
+/** Address of answers for frames in other pages. */
+export const EMBED_PATH = '/explorer/embed'
+
+export const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 
 export function useSite(): Site & {
   readonly t: Texts

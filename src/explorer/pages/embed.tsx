@@ -1,0 +1,47 @@
+/** A question's answer for a frame in another page: title, drawing, table, source, and a link to the question. */
+import type { PageModule } from '../page.ts'
+import { ProblemNotice } from '../parts/layout.tsx'
+import { EMBED_PATH, useQuestionHref, useSite } from '../parts/site.tsx'
+import { ResultTable } from '../parts/table.tsx'
+import { PAGE_ROWS } from '../question.ts'
+import { AnswerTitle, Drawing, EXPLORE } from './explore.tsx'
+import { type ExploreData, loadQuestion } from './explore-load.ts'
+
+function View({ data }: { readonly data: ExploreData }) {
+  const { t } = useSite()
+  const questionHref = useQuestionHref()
+  const { question, catalog, answer, problem } = data
+  return (
+    <>
+      <AnswerTitle data={data} />
+      {problem === null ? null : <ProblemNotice problem={problem} />}
+      {answer === null ? null : (
+        <>
+          <Drawing data={data} answer={answer} />
+          <ResultTable
+            question={question}
+            catalog={catalog}
+            answer={answer}
+            rows={answer.data.slice(0, PAGE_ROWS)}
+          />
+          <p class="hint">
+            sus-data · {t.release} <code class="wide">{answer.meta.release_id}</code> · {t.fingerprint}{' '}
+            <code class="wide">{answer.meta.fingerprint}</code>
+          </p>
+        </>
+      )}
+      <p>
+        <a class="button" href={questionHref({ ...question, cell: null })}>
+          {t.openHere}
+        </a>
+      </p>
+    </>
+  )
+}
+
+export const EMBED: PageModule<ExploreData> = {
+  ...EXPLORE,
+  match: (path) => (path === EMBED_PATH ? {} : null),
+  load: loadQuestion,
+  View,
+}
