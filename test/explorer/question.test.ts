@@ -1,6 +1,12 @@
 /** A question of the explorer and its address say the same; formats and map classes are those that readers expect. */
 import t from 'tap'
-import { classBounds, classOf, featuresOf, layShapes, neighbourOf } from '../../src/explorer/map-shapes.ts'
+import {
+  classBounds,
+  classOf,
+  featuresOf,
+  layShapes,
+  neighbourOf,
+} from '../../src/explorer/drawings/map-shapes.ts'
 import { formatMonth, formatNumber, formatShort, unitText } from '../../src/explorer/numbers.ts'
 import {
   bodyOf,

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openClient } from '../fixtures/client.ts'
+import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const { releasesDir, result } = await makeSmallRelease()
@@ -43,7 +44,8 @@ t.test('an unreadable record is none, and the release answers', async (t) => {
 })
 
 t.test('a file that several areas read is named once in the provenance of a record', async (t) => {
-  const { releasesDir, result } = await makeSmallRelease()
+  const small = await makeSmallRelease()
+  const { releasesDir, result } = small
   const file = 'BASE_DE_DADOS_CNES_202605.ZIP'
   const record = JSON.stringify([{ file, url: 'https://example.invalid/base' }])
   for (const component of [result.cnes ?? '', result.demography ?? ''])
@@ -54,4 +56,9 @@ t.test('a file that several areas read is named once in the provenance of a reco
   const { acquisitions } = (await reader.get(`/v1/facilities/${code}/provenance`)).body.meta
   t.match(acquisitions, [{ file, url: 'https://example.invalid/base' }])
   t.equal(acquisitions.length, 1)
+  const server = await startExplorer({ release: small })
+  t.teardown(() => server.close())
+  const page = await (await fetch(`${server.address}/explorer/facilities/${code}`)).text()
+  t.match(page, /De onde os arquivos vieram \(1\)/)
+  t.match(page, 'https://example.invalid/base')
 })

@@ -1,11 +1,11 @@
 /** The main page: a question, its answer as table, bars, lines or map, and the sources of each number. */
 import { codeOf, nameOf, type QueryAnswer } from '../api.ts'
 import { noteText } from '../catalog-texts.ts'
+import { Bars, Lines } from '../drawings/charts.tsx'
+import { MAP_LEVELS, PlaceMap } from '../drawings/map.tsx'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
-import { Bars, Lines } from '../parts/charts.tsx'
 import { ProblemNotice } from '../parts/layout.tsx'
-import { MAP_LEVELS, PlaceMap } from '../parts/map.tsx'
 import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'

@@ -3,6 +3,7 @@
 import { type Api, ApiFailure, type Source } from '../api.ts'
 import { formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
+import { type Acquisition, Acquisitions } from '../parts/acquisitions.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { SourceOf } from '../parts/panels.tsx'
 import { Scroll } from '../parts/scroll.tsx'
@@ -20,16 +21,22 @@ interface Entry {
   readonly source: Source | null
 }
 
+/** Entries of a record, and where their files were fetched. */
+interface Provenance {
+  readonly entries: readonly Entry[]
+  readonly acquisitions: readonly Acquisition[]
+}
+
 interface FacilityData {
   readonly record: FacilityRecord
-  readonly entries: readonly Entry[]
+  readonly provenance: Provenance
   readonly tables: readonly {
     readonly name: 'beds' | 'equipment' | 'services'
     readonly records: readonly FacilityRecord[]
     readonly totals: Readonly<Record<string, number | null>>
   }[]
   /** Provenance of the table record that the address names. */
-  readonly shown: { readonly title: string; readonly entries: readonly Entry[] } | null
+  readonly shown: (Provenance & { readonly title: string }) | null
   readonly synthetic: boolean
 }
 
@@ -67,12 +74,21 @@ const orNull = <Answer,>(promise: Promise<Answer>): Promise<Answer | null> =>
 async function loadShown(api: Api, cnes: string, recordPath: string): Promise<FacilityData['shown']> {
   const [name = '', ...key] = recordPath.split('/')
   if (!Object.hasOwn(TABLES, name) || key.some((code) => !/^\w{1,6}$/.test(code))) return null
-  const answer = await orNull(
-    api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(
-      `/v1/facilities/${cnes}/${TABLES[name as TableName].path}/${key.join('/')}/provenance`,
-    ),
+  const provenance = await loadProvenance(
+    api,
+    `/v1/facilities/${cnes}/${TABLES[name as TableName].path}/${key.join('/')}/provenance`,
   )
-  return answer === null ? null : { title: recordPath, entries: answer.data.entries }
+  return provenance === null ? null : { title: recordPath, ...provenance }
+}
+
+async function loadProvenance(api: Api, path: string): Promise<Provenance | null> {
+  const answer = await orNull(
+    api.get<{
+      readonly data: { readonly entries: readonly Entry[] }
+      readonly meta: { readonly acquisitions: readonly Acquisition[] }
+    }>(path),
+  )
+  return answer === null ? null : { entries: answer.data.entries, acquisitions: answer.meta.acquisitions }
 }
 
 async function load(
@@ -84,9 +100,7 @@ async function load(
     readonly meta: { readonly synthetic?: boolean }
   }>(`/v1/facilities/${cnes}`)
   const [provenance, shown, ...tables] = await Promise.all([
-    orNull(
-      api.get<{ readonly data: { readonly entries: readonly Entry[] } }>(`/v1/facilities/${cnes}/provenance`),
-    ),
+    loadProvenance(api, `/v1/facilities/${cnes}/provenance`),
     loadShown(api, cnes, new URLSearchParams(visit.search).get('of') ?? ''),
     ...(Object.keys(TABLES) as TableName[]).map((name) =>
       orNull(
@@ -103,7 +117,7 @@ async function load(
   ])
   return {
     record: record.data,
-    entries: provenance?.data.entries ?? [],
+    provenance: provenance ?? { entries: [], acquisitions: [] },
     tables: tables.filter((table) => table !== null),
     shown,
     synthetic: record.meta.synthetic === true,
@@ -154,7 +168,7 @@ function View({ data }: { readonly data: FacilityData }) {
           <h2 id="shown-title">
             {t.lineage}: {shown.title}
           </h2>
-          <Entries entries={shown.entries} label={shown.title} />
+          <Entries provenance={shown} label={shown.title} />
         </section>
       )}
       {tables.map(({ name, records, totals }) => (
@@ -218,7 +232,7 @@ function View({ data }: { readonly data: FacilityData }) {
       ))}
       <section>
         <h2 id="details">{t.details}</h2>
-        <Entries entries={data.entries} label={t.details} />
+        <Entries provenance={data.provenance} label={t.details} />
       </section>
     </>
   )
@@ -226,32 +240,36 @@ function View({ data }: { readonly data: FacilityData }) {
 
 const isQuantity = (column: string): boolean => /^(beds|quantity)_/.test(column)
 
-function Entries({ entries, label }: { readonly entries: readonly Entry[]; readonly label: string }) {
+function Entries({ provenance, label }: { readonly provenance: Provenance; readonly label: string }) {
   const { t, language } = useSite()
+  const { entries, acquisitions } = provenance
   const isPt = language === 'pt'
   return (
-    <DataTable
-      label={label}
-      heads={[{ text: t.attribute }, { text: t.value }, { text: t.source }, { text: t.rule }]}
-      rows={entries.map((entry, index) => {
-        const name = isPt ? ATTRIBUTES[entry.attribute] : undefined
-        return {
-          key: `${entry.attribute}${index}`,
-          cells: [
-            <span key="name" title={entry.attribute}>
-              {name ?? <code>{entry.attribute}</code>}
-            </span>,
-            textOf(entry.value, t),
-            entry.source === null ? (
-              '–'
-            ) : (
-              <SourceOf key="source" source={{ ...entry.source, raw_value: entry.raw_value }} />
-            ),
-            entry.rule,
-          ],
-        }
-      })}
-    />
+    <>
+      <DataTable
+        label={label}
+        heads={[{ text: t.attribute }, { text: t.value }, { text: t.source }, { text: t.rule }]}
+        rows={entries.map((entry, index) => {
+          const name = isPt ? ATTRIBUTES[entry.attribute] : undefined
+          return {
+            key: `${entry.attribute}${index}`,
+            cells: [
+              <span key="name" title={entry.attribute}>
+                {name ?? <code>{entry.attribute}</code>}
+              </span>,
+              textOf(entry.value, t),
+              entry.source === null ? (
+                '–'
+              ) : (
+                <SourceOf key="source" source={{ ...entry.source, raw_value: entry.raw_value }} />
+              ),
+              entry.rule,
+            ],
+          }
+        })}
+      />
+      {acquisitions.length === 0 ? null : <Acquisitions acquisitions={acquisitions} />}
+    </>
   )
 }
 

@@ -1,6 +1,7 @@
 /** Loads what the pages of releases show: the list, and the manifest of one release with where its files were fetched. */
 import type { Answer, ReleaseInfo } from '../api.ts'
 import type { LoadContext } from '../page.ts'
+import type { Acquisition } from '../parts/acquisitions.tsx'
 
 export interface Manifest {
   readonly release_id: string
@@ -29,16 +30,6 @@ export interface Manifest {
   }[]
   readonly components: Readonly<Record<string, string>>
   readonly files: readonly { readonly path: string; readonly rows: number }[]
-}
-
-/** A published file as it was fetched. Facts that nobody recorded are null. */
-export interface Acquisition {
-  readonly file: string
-  readonly url: string | null
-  readonly retrieved_at: string | null
-  readonly server_time: string | null
-  readonly bytes: number | null
-  readonly sha256: string | null
 }
 
 export interface ReleasesData {

@@ -1,15 +1,16 @@
 /** Pages of releases for operators and auditors: the list, and coverage, checks, rejected rows and source files of one release. */
 
-import type { ComponentChildren } from 'preact'
 import { datasetName } from '../catalog-texts.ts'
 import { formatBytes, formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
-import { type DataHead, type DataRow, DataTable } from '../parts/data-table.tsx'
+import { type Acquisition, Acquisitions } from '../parts/acquisitions.tsx'
+import { DataTable } from '../parts/data-table.tsx'
 import { shortId } from '../parts/question-form.tsx'
+import { Rows } from '../parts/rows.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { Download, useSite } from '../parts/site.tsx'
 import { ATTRIBUTES } from '../record-texts.ts'
-import { type Acquisition, loadReleases, type Manifest, type ReleasesData } from './releases-load.ts'
+import { loadReleases, type Manifest, type ReleasesData } from './releases-load.ts'
 
 const STATES = 'AC AL AM AP BA CE DF ES GO MA MG MS MT PA PB PE PI PR RJ RN RO RR RS SC SE SP TO'.split(' ')
 const periodOf = (month: string): string => `${month.slice(0, 4)}-${month.slice(4)}`
@@ -167,32 +168,7 @@ function ManifestView(props: {
           </code>,
         ])}
       />
-      <Rows
-        title={t.acquisitions}
-        count={acquisitions.length}
-        heads={[
-          { text: t.publishedIn },
-          { text: t.fetchedFrom },
-          { text: t.fetchedAt },
-          { text: t.publisherTime },
-          { text: t.size, isNumber: true },
-          { text: 'SHA-256' },
-        ]}
-        rows={acquisitions.map(({ file, url, retrieved_at, server_time, bytes, sha256 }) => [
-          <code key="file">{file}</code>,
-          url === null ? '–' : <code key="url">{url}</code>,
-          retrieved_at ?? '–',
-          server_time ?? '–',
-          bytes === null ? '–' : formatBytes(bytes, language),
-          sha256 === null ? (
-            '–'
-          ) : (
-            <code key="digest" class="wide">
-              {sha256}
-            </code>
-          ),
-        ])}
-      />
+      <Acquisitions acquisitions={acquisitions} />
     </>
   )
 }
@@ -328,34 +304,6 @@ function reasonText(reason: string, language: 'pt' | 'en'): string {
   const words =
     REASONS[reason] ?? (field === undefined ? undefined : `valor inválido: ${ATTRIBUTES[field] ?? field}`)
   return words === undefined ? reason : `${words} (${reason})`
-}
-
-function Rows(props: {
-  readonly title: string
-  readonly count: number
-  readonly heads: readonly DataHead[]
-  readonly rows: readonly DataRow['cells'][]
-  readonly children?: ComponentChildren
-}) {
-  const { t, language } = useSite()
-  const { title, count, heads, rows, children } = props
-  return (
-    <details>
-      <summary>
-        {title} ({formatNumber(count, 0, language)})
-      </summary>
-      {rows.length === 0 ? (
-        <p>{t.none}</p>
-      ) : (
-        <DataTable
-          label={title}
-          heads={heads}
-          rows={rows.map((cells, index) => ({ key: String(index), cells }))}
-        />
-      )}
-      {children}
-    </details>
-  )
 }
 
 export const RELEASES_PAGE: PageModule<ReleasesData> = {

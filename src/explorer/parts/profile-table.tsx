@@ -1,11 +1,11 @@
 /** Tables of a profile: the indicators of a block, each a row that opens its question, and the population by sex and age. */
 import type { Profile, ProfileIndicator, ProfilePlace } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
+import { Course, Strip } from '../drawings/sparks.tsx'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { change, EMPTY_QUESTION, type Question } from '../question.ts'
 import { Scroll } from './scroll.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
-import { Course, Strip } from './sparks.tsx'
 
 const isTime = (dimension: string): boolean => dimension.startsWith('reference_')
 

@@ -7,9 +7,9 @@ import type { Catalog, Metric, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, formatShort, type Language } from '../numbers.ts'
+import { useSite } from '../parts/site.tsx'
+import { labelOf, metricOf } from '../parts/table.tsx'
 import type { Question } from '../question.ts'
-import { useSite } from './site.tsx'
-import { labelOf, metricOf } from './table.tsx'
 
 const BARS_MAX = 30
 const SERIES_MAX = 8

@@ -7,11 +7,11 @@ import type { Topology } from 'topojson-specification'
 import type { Api, Catalog, QueryAnswer } from '../api.ts'
 import { ApiFailure, codeOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
-import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from '../map-shapes.ts'
 import { formatNumber } from '../numbers.ts'
+import { useQuestionHref, useSite } from '../parts/site.tsx'
+import { labelOf, metricOf } from '../parts/table.tsx'
 import type { Question } from '../question.ts'
-import { useQuestionHref, useSite } from './site.tsx'
-import { labelOf, metricOf } from './table.tsx'
+import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from './map-shapes.ts'
 
 export const MAP_LEVELS: readonly string[] = [
   'municipality',

@@ -2,10 +2,10 @@
 import type { FeatureCollection, Point } from 'geojson'
 import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure } from '../api.ts'
-import { layShapes, type Shapes } from '../map-shapes.ts'
 import { formatNumber } from '../numbers.ts'
+import { useSite } from '../parts/site.tsx'
 import { loadShapes } from './map.tsx'
-import { useSite } from './site.tsx'
+import { layShapes, type Shapes } from './map-shapes.ts'
 
 interface Properties {
   readonly cnes_code: string

@@ -1,7 +1,7 @@
 /** Small drawings beside numbers: the course of a value, and its place among others. Drawn on the server as well as in the browser. */
 import type { ProfileIndicator } from '../api-profiles.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
-import { useSite } from './site.tsx'
+import { useSite } from '../parts/site.tsx'
 
 const WIDTH = 132
 const COURSE_HEIGHT = 30
