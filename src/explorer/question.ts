@@ -47,6 +47,18 @@ export interface Question {
 export const lookUp = <Value>(table: Readonly<Record<string, Value>>, name: string): Value | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
+/** Dimensions of time, from months to years. */
+export const TIMES: readonly string[] = [
+  'reference_period',
+  'reference_quarter',
+  'reference_quadrimester',
+  'reference_year',
+]
+
+/** @returns the time among grouped dimensions; undefined when rows are of no period */
+export const timeOf = (groupBy: readonly string[]): string | undefined =>
+  groupBy.find((code) => TIMES.includes(code))
+
 export const PAGE_ROWS = 100
 export const RECORDS_SHOWN = 20
 export const RECORDS_MAX = 1000

@@ -1,6 +1,7 @@
 /** The explorer's pages as the server draws them: whole without a script, closed to what comes from elsewhere. */
 import t from 'tap'
 import { type Api, findMember } from '../../src/explorer/api.ts'
+import { formatMonth } from '../../src/explorer/numbers.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -219,6 +220,42 @@ t.test(
       t.ok(text.includes(`${label} ${shown(metrics.facilities_per_100k, 2)}`), label)
     t.match(text, /Cadastro \(CNES\) mai 2026 3 /, 'newest month and number of months')
     t.match(text, /É a primeira versão em serviço aqui/)
+  },
+)
+
+t.test(
+  'rows per month, quarter, four months or year; lines over each, with limits as whiskers',
+  async (t) => {
+    const months = await get('/explorer?m=hospital_mortality_share&by=reference_period&in.state=RR')
+    for (const time of ['reference_quarter', 'reference_quadrimester', 'reference_year'])
+      t.match(months.html, `href="/explorer?m=hospital_mortality_share&amp;by=${time}&amp;in.state=RR"`, time)
+    const question =
+      '?m=hospital_mortality_share&by=state,reference_period&in.state=AC,RR&from=2026-03&to=2026-05&limits=0.95&view=lines'
+    const { html } = await get(`/explorer${question}`)
+    const { data } = await ask({
+      metrics: ['hospital_mortality_share'],
+      group_by: ['state', 'reference_period'],
+      filters: [
+        { dimension: 'state', operator: 'IN', value: ['AC', 'RR'] },
+        { dimension: 'reference_period', operator: 'BETWEEN', value: ['2026-03', '2026-05'] },
+      ],
+      limits: 0.95,
+    })
+    const limited = data.filter(
+      (row: { metrics: Record<string, number | null> }) =>
+        row.metrics.hospital_mortality_share__lower !== null,
+    )
+    t.ok(limited.length > 2)
+    t.equal(
+      html.match(/<line class="whisker"/g)?.length,
+      2 * limited.length,
+      'for wide and for narrow screens',
+    )
+    for (const { dimensions, metrics } of limited)
+      t.match(
+        html,
+        `${dimensions.state.name}, ${formatMonth(dimensions.reference_period.code, 'pt')}: ${shown(metrics.hospital_mortality_share, 2)}, limites ${shown(metrics.hospital_mortality_share__lower, 2)} a ${shown(metrics.hospital_mortality_share__upper, 2)}`,
+      )
   },
 )
 

@@ -9,7 +9,7 @@ import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, formatShort, type Language } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
-import type { Question } from '../question.ts'
+import { type Question, timeOf } from '../question.ts'
 
 const BARS_MAX = 30
 const SERIES_MAX = 8
@@ -135,23 +135,31 @@ function Whisker(props: {
   )
 }
 
-type Points = ReadonlyMap<string, number | null>
+interface Point {
+  readonly value: number | null
+  readonly limits: readonly [number, number] | null
+}
+type Points = ReadonlyMap<string, Point>
 
 export function Lines(props: ChartProps) {
   const { question, rows } = props
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
-  const periods = [...new Set(rows.map((row) => codeOf(row.dimensions.reference_period)))].sort()
-  const series = new Map<string, Map<string, number | null>>()
+  const time = timeOf(question.groupBy) ?? ''
+  const periods = [...new Set(rows.map((row) => codeOf(row.dimensions[time])))].sort()
+  const series = new Map<string, Map<string, Point>>()
   for (const row of rows) {
-    const name = nameOfRow(row, question.groupBy, language, 'reference_period') || label
-    const points = series.get(name) ?? new Map<string, number | null>()
-    points.set(codeOf(row.dimensions.reference_period), row.metrics[code] ?? null)
+    const name = nameOfRow(row, question.groupBy, language, time) || label
+    const points = series.get(name) ?? new Map<string, Point>()
+    points.set(codeOf(row.dimensions[time]), {
+      value: row.metrics[code] ?? null,
+      limits: limitsOf(row, code),
+    })
     series.set(name, points)
   }
   const newest = periods.at(-1) ?? ''
   const shown = [...series]
-    .sort(([, left], [, right]) => (right.get(newest) ?? -1) - (left.get(newest) ?? -1))
+    .sort(([, left], [, right]) => (right.get(newest)?.value ?? -1) - (left.get(newest)?.value ?? -1))
     .slice(0, SERIES_MAX)
   const isNamed = question.groupBy.length > 1
   const drawing = { label, periods, series: shown, show, isNamed }
@@ -212,6 +220,9 @@ const NARROW: Size = {
   hasNames: false,
 }
 
+/** Distance between whiskers of one period, in units of the drawing. */
+const WHISKER_STEP = 5
+
 function LinesDrawing(props: {
   readonly label: string
   readonly periods: readonly string[]
@@ -225,7 +236,9 @@ function LinesDrawing(props: {
   const hasNames = isNamed && size.hasNames
   const margin = { ...size.margin, right: hasNames ? size.margin.right : NARROW.margin.right }
   const { language } = useSite()
-  const values = series.flatMap(([, points]) => [...points.values()].filter((value) => value !== null))
+  const values = series.flatMap(([, points]) =>
+    [...points.values()].flatMap(({ value, limits }) => (value === null ? [] : [value, ...(limits ?? [])])),
+  )
   const x = scalePoint<string>()
     .domain(periods)
     .range([margin.left, width - margin.right])
@@ -254,19 +267,36 @@ function LinesDrawing(props: {
         ) : null,
       )}
       {series.map(([name, points], index) => {
-        const hasValue = (period: string): boolean => (points.get(period) ?? null) !== null
+        const hasValue = (period: string): boolean => (points.get(period)?.value ?? null) !== null
+        const heightOf = (period: string): number => y(points.get(period)?.value ?? 0)
         const path = draw
           .defined(hasValue)
           .x((period) => x(period) ?? 0)
-          .y((period) => y(points.get(period) ?? 0))(periods)
+          .y(heightOf)(periods)
         return (
           <g key={name} class={`series series-${index}`}>
             <path d={path ?? ''} />
-            {periods.filter(hasValue).map((period) => (
-              <circle key={period} cx={x(period)} cy={y(points.get(period) ?? 0)} r="3">
-                <title>{`${name}, ${formatMonth(period, language)}: ${show(points.get(period) ?? 0)}`}</title>
-              </circle>
-            ))}
+            {periods.filter(hasValue).map((period) => {
+              const { value, limits } = points.get(period) ?? { value: null, limits: null }
+              const [lower, upper] = limits ?? [0, 0]
+              // Whiskers of several lines stand side by side, so that each can be read.
+              const at = (x(period) ?? 0) + (index - (series.length - 1) / 2) * WHISKER_STEP
+              const title = `${name}, ${formatMonth(period, language)}: ${show(value ?? 0)}`
+              return (
+                <g key={period}>
+                  {limits === null ? null : (
+                    <line class="whisker" x1={at} x2={at} y1={y(lower)} y2={y(upper)} />
+                  )}
+                  <circle cx={x(period)} cy={heightOf(period)} r="3">
+                    <title>
+                      {limits === null
+                        ? title
+                        : `${title}, ${ANALYSIS_TEXTS[language].limitsOf(show(lower), show(upper))}`}
+                    </title>
+                  </circle>
+                </g>
+              )
+            })}
             {hasNames ? (
               <text x={width - margin.right + 10} y={(ends[index] ?? 0) + 4}>
                 <title>{name}</title>
@@ -282,8 +312,8 @@ function LinesDrawing(props: {
 
 function lastOf(points: Points, periods: readonly string[]): number | null {
   for (let index = periods.length - 1; index >= 0; index -= 1) {
-    const value = points.get(periods[index] ?? '')
-    if (value !== undefined && value !== null) return value
+    const value = points.get(periods[index] ?? '')?.value ?? null
+    if (value !== null) return value
   }
   return null
 }

@@ -10,7 +10,7 @@ import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
-import { change, lookUp, PAGE_ROWS, type Question, VIEWS } from '../question.ts'
+import { change, lookUp, PAGE_ROWS, type Question, timeOf, VIEWS } from '../question.ts'
 import { examplesOf } from './examples.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 
@@ -198,7 +198,7 @@ export function Drawing({ data, answer }: { readonly data: ExploreData; readonly
   if (question.view === 'table') return null
   if (question.view === 'bars') return <Bars {...props} />
   if (question.view === 'lines') {
-    if (question.groupBy.includes('reference_period')) return <Lines {...props} />
+    if (timeOf(question.groupBy) !== undefined) return <Lines {...props} />
     const groupBy = [...question.groupBy, 'reference_period']
     const span = { from: periods.at(-1) ?? '', to: periods[0] ?? '', overPeriod: '' }
     return (

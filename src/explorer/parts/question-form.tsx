@@ -15,7 +15,7 @@ import {
   overConflict,
 } from '../conflicts.ts'
 import { formatMonth } from '../numbers.ts'
-import { change, type Question } from '../question.ts'
+import { change, type Question, TIMES, timeOf } from '../question.ts'
 import { AnalysisOptions } from './analysis.tsx'
 import { Filters } from './filters.tsx'
 import { Options } from './options.tsx'
@@ -165,13 +165,35 @@ function Periods({ question, data }: { readonly question: Question; readonly dat
           },
         ]
   const last = to || periods[0] || ''
-  const byMonth = groupBy.includes('reference_period') ? groupBy : [...groupBy, 'reference_period']
+  const byMonth = timeOf(groupBy) === undefined ? [...groupBy, 'reference_period'] : groupBy
   const spans = [12, periods.length].filter(
     (count, index) => count > 1 && periods.length >= count && (index === 0 || count !== 12),
   )
+  const time = timeOf(groupBy)
+  const times = data.catalog.dimensions.filter(({ code }) => TIMES.includes(code))
   const over = overConflict(question, language)
   return (
     <Picker title={t.periods} emptyText={t.newest} marks={marks}>
+      {times.length < 2 ? null : (
+        <p class="shortcuts">
+          {t.rowsPerPeriod}{' '}
+          {times.map((dimension) => (
+            <a
+              class="button"
+              key={dimension.code}
+              href={questionHref(
+                change(question, {
+                  groupBy: [...groupBy.filter((code) => !TIMES.includes(code)), dimension.code],
+                  overPeriod: '',
+                }),
+              )}
+              aria-current={dimension.code === time ? 'true' : undefined}
+            >
+              {labelOf(dimension, language)}
+            </a>
+          ))}
+        </p>
+      )}
       {spans.length === 0 ? null : (
         <p class="shortcuts">
           {spans.map((count) => (
