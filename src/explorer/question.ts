@@ -5,6 +5,7 @@
  */
 
 import { type Analysis, bodyOfAnalysis, NO_ANALYSIS, paramsOfAnalysis, readAnalysis } from './analysis.ts'
+import { bodyOfGroup, GROUP, GROUP_CODES_MAX, type OwnGroup, paramsOfGroup, readGroup } from './own-group.ts'
 
 export const VIEWS = ['table', 'bars', 'lines', 'map'] as const
 export type View = (typeof VIEWS)[number]
@@ -30,6 +31,8 @@ export interface Question {
   readonly change: string
   readonly basis: string
   readonly analysis: Analysis
+  /** The visitor's own group of municipalities; null without one. */
+  readonly group: OwnGroup | null
   readonly ignored: boolean
   /** A metric or dimension, with `-` in front when descending; '' is the default order. */
   readonly order: string
@@ -77,6 +80,7 @@ export const EMPTY_QUESTION: Question = {
   change: '',
   basis: '',
   analysis: NO_ANALYSIS,
+  group: null,
   ignored: true,
   order: '',
   page: 1,
@@ -106,10 +110,11 @@ export function readQuestion(search: string): Question {
     const codes = codesOf(params.getAll(name))
     if (codes.length > 0) filters[name.slice(3)] = codes
   }
+  const group = readGroup(readText, codesOf(params.getAll('group.in')).slice(0, GROUP_CODES_MAX))
   const view = VIEWS.find((name) => name === readText('view')) ?? 'table'
   return {
     metrics: codesOf(params.getAll('m')),
-    groupBy: codesOf(params.getAll('by')),
+    groupBy: withGroup(codesOf(params.getAll('by')), group),
     filters,
     from: readText('from') || readText('period'),
     to: readText('to') || readText('period'),
@@ -118,6 +123,7 @@ export function readQuestion(search: string): Question {
     change: readText('change'),
     basis: readText('basis'),
     analysis: readAnalysis(readText),
+    group,
     ignored: readText('ignored') !== 'no',
     order: readText('order'),
     page: Math.max(1, Math.trunc(Number(readText('page'))) || 1),
@@ -128,6 +134,14 @@ export function readQuestion(search: string): Question {
     records: Math.min(RECORDS_MAX, Math.max(0, Math.trunc(Number(readText('records'))) || 0)),
   }
 }
+
+/** @returns grouped dimensions, the group first when it has members */
+export const withGroup = (groupBy: readonly string[], group: OwnGroup | null): readonly string[] =>
+  group === null || group.codes.length === 0
+    ? groupBy.filter((code) => code !== GROUP)
+    : groupBy.includes(GROUP)
+      ? groupBy
+      : [GROUP, ...groupBy]
 
 /** Parses `metric;dimension:code;dimension:code`. */
 function readCell(text: string): CellAddress | null {
@@ -163,7 +177,11 @@ export function writeQuestion(question: Question): string {
   add('totals', 'yes', question.totals)
   add('change', question.change)
   add('basis', question.basis)
-  for (const [name, value] of Object.entries(paramsOfAnalysis(question.analysis))) add(name, value)
+  for (const [name, value] of Object.entries({
+    ...paramsOfAnalysis(question.analysis),
+    ...paramsOfGroup(question.group),
+  }))
+    add(name, value)
   add('ignored', 'no', !question.ignored)
   add('order', question.order)
   add('page', String(question.page), question.page > 1)
@@ -186,6 +204,7 @@ export interface QueryBody {
   readonly order_by?: readonly { field: string; direction: 'asc' | 'desc' }[]
   readonly limit?: number
   readonly offset?: number
+  readonly groupings?: Readonly<Record<string, unknown>>
   readonly over_period?: string
   readonly totals?: boolean
   readonly change?: { readonly to: string }
@@ -252,6 +271,7 @@ export function bodyOf(question: Question): QueryBody {
     ...(question.change === '' ? {} : { change: { to: question.change } }),
     ...(question.basis === '' ? {} : { population_basis: question.basis }),
     ...bodyOfAnalysis(question.analysis),
+    ...bodyOfGroup(question.group, memberValue),
     ...(question.ignored ? {} : { include_ignored: false }),
     ...(question.release === '' ? {} : { expected_release_id: question.release }),
   }

@@ -41,6 +41,17 @@ export const EN: Texts = {
   codes: 'codes separated by commas',
   remove: 'Remove',
   periods: 'Period',
+  group: {
+    title: 'Group of municipalities',
+    none: 'none',
+    name: 'Name of the group',
+    of: 'Which municipality',
+    paste: (most: number) => `Paste codes or names, one a line (up to ${most})`,
+    unknown: 'no municipality with that name or code',
+    ambiguous: 'which of these?',
+    mark: (name: string, count: number) =>
+      `${name || 'Group'}: ${count} ${count === 1 ? 'municipality' : 'municipalities'}`,
+  },
   rowsPerPeriod: 'A row for each',
   lastMonths: (count: number) => `Last ${count} months, one by one`,
   allMonths: (count: number) => `All ${count} months, one by one`,

@@ -40,6 +40,17 @@ export const PT = {
   codes: 'códigos separados por vírgula',
   remove: 'Retirar',
   periods: 'Período',
+  group: {
+    title: 'Grupo de municípios',
+    none: 'nenhum',
+    name: 'Nome do grupo',
+    of: 'Qual município',
+    paste: (most: number) => `Cole códigos ou nomes, um por linha (até ${most})`,
+    unknown: 'nenhum município com esse nome ou código',
+    ambiguous: 'qual deles?',
+    mark: (name: string, count: number) =>
+      `${name || 'Grupo'}: ${count} ${count === 1 ? 'município' : 'municípios'}`,
+  },
   rowsPerPeriod: 'Uma linha por',
   lastMonths: (count: number) => `Últimos ${count} meses, um a um`,
   allMonths: (count: number) => `Todos os ${count} meses, um a um`,

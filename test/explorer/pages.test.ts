@@ -259,6 +259,33 @@ t.test(
   },
 )
 
+t.test(
+  'a pasted group of municipalities is a row; names of several municipalities are asked back',
+  async (t) => {
+    const paste = encodeURIComponent('Boa Vista - RR\n140017\nBom Jesus\nXanadu')
+    const { html } = await get(`/explorer?m=bed_capacity_sus&group.name=Norte&group.paste=${paste}`)
+    const { data } = await ask({
+      metrics: ['bed_capacity_sus'],
+      group_by: ['pair'],
+      groupings: {
+        pair: {
+          dimension: 'municipality',
+          others: 'group',
+          groups: [{ code: '1', name: 'Norte', members: [1400100, 1400175] }],
+        },
+      },
+    })
+    const text = textOf(html)
+    t.match(text, `Norte ${shown(data[0].metrics.bed_capacity_sus, 0)}`)
+    t.match(text, `Outros ${shown(data[1].metrics.bed_capacity_sus, 0)}`)
+    t.match(text, 'Norte: 2 municípios')
+    t.match(text, /Bom Jesus : qual deles\?.*Bom Jesus \(PB\)/)
+    t.match(text, 'Xanadu : nenhum município')
+    const [, chosen = ''] = /href="([^"]*)"[^>]*>Bom Jesus \(PB\)/.exec(html.replaceAll('<!-- -->', '')) ?? []
+    t.match(textOf((await get(chosen.replaceAll('&amp;', '&'))).html), 'Norte: 3 municípios')
+  },
+)
+
 t.test('an indicator: its sheet, the states as the API answers them, the answer to take along', async (t) => {
   const code = 'beds_sus_share'
   const response = await fetch(`${server.address}/v1/analytics/metrics/${code}`, {

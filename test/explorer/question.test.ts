@@ -1,5 +1,6 @@
 /** A question of the explorer and its address say the same; formats and map classes are those that readers expect. */
 import t from 'tap'
+import type { Member } from '../../src/explorer/api.ts'
 import {
   classBounds,
   classOf,
@@ -8,6 +9,7 @@ import {
   neighbourOf,
 } from '../../src/explorer/drawings/map-shapes.ts'
 import { formatMonth, formatNumber, formatShort, unitText } from '../../src/explorer/numbers.ts'
+import { resolveLines } from '../../src/explorer/own-group.ts'
 import {
   bodyOf,
   EMPTY_QUESTION,
@@ -38,6 +40,7 @@ t.test('an address holds the whole question', async (t) => {
       status: true,
       prices: '2026-05',
     },
+    group: null,
     ignored: false,
     order: '-bed_capacity_sus',
     page: 3,
@@ -53,6 +56,47 @@ t.test('an address holds the whole question', async (t) => {
   t.notMatch(address, /%2C|%3A/, 'people read it')
   t.equal(writeQuestion(EMPTY_QUESTION), '')
   t.same(readQuestion(''), EMPTY_QUESTION)
+})
+
+t.test('a group of municipalities: in the address, in the query, and found by codes and names', (t) => {
+  const address = '?m=beds_sus_per_100k&by=group,sex&group.name=Consórcio&group.in=1400100,1400175'
+  const question = readQuestion(address)
+  t.same(question.group, { name: 'Consórcio', of: 'municipality', codes: ['1400100', '1400175'], paste: '' })
+  t.same(readQuestion(writeQuestion(question)), question)
+  const { group_by, groupings } = bodyOf(question)
+  t.same(group_by, ['group', 'sex'])
+  t.same(groupings, {
+    group: {
+      dimension: 'municipality',
+      others: 'group',
+      groups: [{ code: '1', name: 'Consórcio', members: [1400100, 1400175] }],
+    },
+  })
+  t.same(readQuestion('?m=x&by=group').groupBy, [], 'without members there is no group')
+  t.same(readQuestion('?m=x&by=sex&group.in=1400100').groupBy, ['group', 'sex'], 'with members it is a row')
+  const member = (code: number, name: string, state: string): Member => ({
+    code,
+    name,
+    parent: { dimension: 'state', code: state },
+  })
+  const municipalities = [
+    member(1400100, 'Boa Vista', 'RR'),
+    member(2501807, 'Boa Vista', 'PB'),
+    member(1400175, 'Cantá', 'RR'),
+    member(3549904, "Santa Bárbara d'Oeste", 'SP'),
+  ]
+  t.same(resolveLines("140017; boa vista, rr\nSANTA BARBARA D'OESTE\n", municipalities), {
+    codes: ['1400175', '1400100', '3549904'],
+    unresolved: [],
+  })
+  t.same(resolveLines('Canta, Boa Vista\tBoa Vista - PB\n999999', municipalities), {
+    codes: ['1400175', '2501807'],
+    unresolved: [
+      { text: 'Boa Vista', candidates: municipalities.slice(0, 2) },
+      { text: '999999', candidates: [] },
+    ],
+  })
+  t.end()
 })
 
 t.test('options of an analyst become options of the query', (t) => {

@@ -13,6 +13,7 @@ import {
   type Ratio,
   type ReleaseInfo,
 } from '../api.ts'
+import { GROUP, GROUP_CODES_MAX, type OwnGroup, resolveLines, type UnresolvedLine } from '../own-group.ts'
 import type { LoadContext } from '../page.ts'
 import type { CellRecords, Comparison } from '../parts/panels.tsx'
 import type { FormData } from '../parts/question-form.tsx'
@@ -26,6 +27,7 @@ import {
   type Question,
   RECORDS_SHOWN,
   readQuestion,
+  withGroup,
 } from '../question.ts'
 
 export interface ExploreData extends FormData {
@@ -111,7 +113,10 @@ export async function loadCatalog(api: Api): Promise<Catalog> {
   }
 }
 
-async function loadForm(api: Api, question: Question): Promise<FormData & { readonly synthetic: boolean }> {
+async function loadForm(
+  api: Api,
+  question: Question,
+): Promise<Omit<FormData, 'unresolved'> & { readonly synthetic: boolean }> {
   const pin = question.release === '' ? '' : `&expected_release_id=${encodeURIComponent(question.release)}`
   const valuesOf = (dimension: string, more: string) =>
     api.get<{ readonly data: readonly Member[]; readonly meta: { readonly synthetic?: boolean } }>(
@@ -187,9 +192,54 @@ async function loadRecords(
   return { sides: answers.map((answer, index) => ({ side: sides[index] ?? null, answer })) }
 }
 
+/** Looks up the municipalities that a visitor pasted. @returns the question with their codes, and the lines that name none or several */
+async function resolveGroup(
+  api: Api,
+  question: Question,
+): Promise<{ readonly question: Question; readonly unresolved: readonly UnresolvedLine[] }> {
+  const { group } = question
+  if (group === null || group.paste === '') return { question, unresolved: [] }
+  const municipalities: Member[] = []
+  for (let hasMore = true; hasMore; ) {
+    const { data, pagination } = await api.get<{
+      readonly data: readonly Member[]
+      readonly pagination: { readonly has_more: boolean }
+    }>(`/v1/analytics/dimensions/municipality/values?limit=${MEMBERS_MAX}&offset=${municipalities.length}`)
+    municipalities.push(...data.filter(({ code }) => code !== null))
+    hasMore = pagination.has_more && data.length > 0
+  }
+  const { codes, unresolved } = resolveLines(group.paste, municipalities)
+  const resolved = {
+    ...group,
+    codes: [...new Set([...group.codes, ...codes])].slice(0, GROUP_CODES_MAX),
+    paste: unresolved.map(({ text }) => text).join('\n'),
+  }
+  return {
+    question: { ...question, group: resolved, groupBy: withGroup(question.groupBy, resolved) },
+    unresolved,
+  }
+}
+
+/** @returns the catalog with the visitor's group as a dimension of the metrics that have its municipalities */
+const withGroupDimension = (catalog: Catalog, group: OwnGroup): Catalog => ({
+  ...catalog,
+  dimensions: [
+    ...catalog.dimensions,
+    { code: GROUP, label: group.name || 'Grupo', label_en: group.name || 'Group', operators: [] },
+  ],
+  metrics: catalog.metrics.map((metric) =>
+    metric.dimensions.includes(group.of) ? { ...metric, dimensions: [...metric.dimensions, GROUP] } : metric,
+  ),
+})
+
 export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise<ExploreData> {
-  const question = readQuestion(visit.search)
-  const { synthetic, ...form } = await loadForm(api, question)
+  const { question, unresolved } = await resolveGroup(api, readQuestion(visit.search))
+  const { synthetic, ...found } = await loadForm(api, question)
+  const form: FormData = {
+    ...found,
+    unresolved,
+    catalog: question.group === null ? found.catalog : withGroupDimension(found.catalog, question.group),
+  }
   const empty = {
     question,
     ...form,

@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Api, type Dimension, type Member, searchMembers } from '../api.ts'
 import { dimensionConflict } from '../conflicts.ts'
+import { GROUP } from '../own-group.ts'
 import { change, lookUp, type Question } from '../question.ts'
 import { matches, type Option, Options } from './options.tsx'
 import { type Mark, Picker } from './picker.tsx'
@@ -9,7 +10,7 @@ import type { FormData } from './question-form.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
 import { dimensionOf, labelOf } from './table.tsx'
 
-const WITH_SEPARATE_FIELDS = new Set(['reference_period'])
+const WITH_SEPARATE_FIELDS = new Set(['reference_period', GROUP])
 const SEARCH_MIN = 2
 const FOUND_MAX = 8
 /** Delay after typing, in milliseconds, because each dimension without a local list costs a request. */

@@ -15,9 +15,11 @@ import {
   overConflict,
 } from '../conflicts.ts'
 import { formatMonth } from '../numbers.ts'
+import { GROUP, type UnresolvedLine } from '../own-group.ts'
 import { change, type Question, TIMES, timeOf } from '../question.ts'
 import { AnalysisOptions } from './analysis.tsx'
 import { Filters } from './filters.tsx'
+import { GroupFields } from './group-fields.tsx'
 import { Options } from './options.tsx'
 import { Choice, type Mark, Picker } from './picker.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
@@ -30,6 +32,8 @@ export interface FormData {
   readonly releases: readonly ReleaseInfo[]
   /** Dimension → members: all of them for small dimensions, else those in filters. */
   readonly members: Readonly<Record<string, { readonly isWhole: boolean; readonly list: readonly Member[] }>>
+  /** Pasted lines that name no municipality or several. */
+  readonly unresolved: readonly UnresolvedLine[]
 }
 
 export function QuestionForm({ question, data }: { readonly question: Question; readonly data: FormData }) {
@@ -41,6 +45,7 @@ export function QuestionForm({ question, data }: { readonly question: Question; 
       <Metrics question={question} catalog={data.catalog} />
       <Dimensions question={question} catalog={data.catalog} />
       <Filters question={question} data={data} />
+      <GroupFields question={question} catalog={data.catalog} unresolved={data.unresolved} />
       <Periods question={question} data={data} />
       <AnalysisOptions question={question} catalog={data.catalog} periods={data.periods} />
       <More question={question} data={data} />
@@ -68,7 +73,9 @@ function useMarks(
       ...(field === 'groupBy' ? list : question.groupBy),
     ]
     const order = kept.includes(question.order.replace(/^-/, '')) ? question.order : ''
-    return questionHref(change(question, { [field]: list, order }))
+    // A group of the visitor's own is a row as long as it exists.
+    const group = field === 'groupBy' && !list.includes(GROUP) ? null : question.group
+    return questionHref(change(question, { [field]: list, order, group }))
   }
   return codes.map((code, index) => {
     const swapped = [...codes]

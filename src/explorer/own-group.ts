@@ -1,0 +1,110 @@
+/**
+ * A group of municipalities that a visitor makes: codes and names pasted as text. In: the text and the municipalities of the release.
+ * Out: the codes that it names, and the lines that name none or several. Pure.
+ */
+import type { Member } from './api.ts'
+
+export interface OwnGroup {
+  readonly name: string
+  /** Dimension whose members are grouped. */
+  readonly of: string
+  readonly codes: readonly string[]
+  /** Pasted text whose municipalities are not looked up yet, or that names none. */
+  readonly paste: string
+}
+
+/** Code of the group among the grouped dimensions of a question. */
+export const GROUP = 'group'
+export const GROUP_DIMENSIONS = ['municipality', 'residence_municipality'] as const
+/** An address with more codes would be longer than servers take. */
+export const GROUP_CODES_MAX = 500
+export const PASTE_MAX = 20_000
+
+/** @param readText reads a parameter of the address @returns null when no group was made */
+export function readGroup(readText: (name: string) => string, codes: readonly string[]): OwnGroup | null {
+  const paste = readText('group.paste').slice(0, PASTE_MAX)
+  if (codes.length === 0 && paste === '') return null
+  const of = GROUP_DIMENSIONS.find((dimension) => dimension === readText('group.of')) ?? 'municipality'
+  return { name: readText('group.name').slice(0, 60), of, codes, paste }
+}
+
+/** @returns parameters of the address */
+export const paramsOfGroup = (group: OwnGroup | null): Readonly<Record<string, string>> =>
+  group === null
+    ? {}
+    : {
+        'group.name': group.name,
+        'group.of': group.of === 'municipality' ? '' : group.of,
+        'group.in': group.codes.join(','),
+        'group.paste': group.paste,
+      }
+
+/** @returns the grouping of the query body; members of no group are one more row */
+export const bodyOfGroup = (
+  group: OwnGroup | null,
+  memberValue: (dimension: string, code: string) => string | number,
+) =>
+  group === null || group.codes.length === 0
+    ? {}
+    : {
+        groupings: {
+          [GROUP]: {
+            dimension: group.of,
+            others: 'group',
+            groups: [
+              {
+                code: '1',
+                name: group.name || 'Grupo',
+                members: group.codes.map((code) => memberValue('municipality', code)),
+              },
+            ],
+          },
+        },
+      }
+
+export interface UnresolvedLine {
+  readonly text: string
+  /** Municipalities of that name; none when the release has no such name or code. */
+  readonly candidates: readonly Member[]
+}
+
+const normalise = (text: string): string =>
+  text
+    .normalize('NFD')
+    .replaceAll(/\p{Diacritic}/gu, '')
+    .toUpperCase()
+    .replaceAll(/[^A-Z0-9]+/g, ' ')
+    .trim()
+
+/** @returns lines of a text; commas separate, too, unless a state follows: "Bom Jesus, PB" */
+export function linesOf(text: string): string[] {
+  return text
+    .split(/[\n\r;\t]+/)
+    .flatMap((line) => line.split(/,(?!\s*[A-Za-z]{2}\s*(?:,|$))/))
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+}
+
+/** Finds municipalities by code (6 or 7 digits) or by name, with or without accents and state: "Bom Jesus", "Bom Jesus - PB". */
+export function resolveLines(
+  text: string,
+  municipalities: readonly Member[],
+): { readonly codes: readonly string[]; readonly unresolved: readonly UnresolvedLine[] } {
+  const byCode = new Map<string, Member>()
+  const byName = new Map<string, Member[]>()
+  for (const member of municipalities) {
+    const code = String(member.code)
+    byCode.set(code, member).set(code.slice(0, 6), member)
+    for (const key of [member.name ?? '', `${member.name} ${member.parent?.code}`].map(normalise))
+      byName.set(key, [...(byName.get(key) ?? []), member])
+  }
+  const codes = new Set<string>()
+  const unresolved: UnresolvedLine[] = []
+  for (const line of linesOf(text)) {
+    const digits = /^\d{6,7}$/.test(line) ? byCode.get(line) : undefined
+    const found = digits === undefined ? (byName.get(normalise(line)) ?? []) : [digits]
+    if (found.length === 1) codes.add(String(found[0]?.code))
+    else unresolved.push({ text: line, candidates: found })
+  }
+  return { codes: [...codes], unresolved }
+}
