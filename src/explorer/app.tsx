@@ -2,6 +2,7 @@
 import type { FunctionComponent } from 'preact'
 import { type Api, ApiFailure } from './api.ts'
 import type { Loaded, PageModule } from './page.ts'
+import { COMPARE } from './pages/compare.tsx'
 import { EMBED } from './pages/embed.tsx'
 import { EXPLORE } from './pages/explore.tsx'
 import { FACILITY } from './pages/facility.tsx'
@@ -21,6 +22,7 @@ const PAGES = [
   EXPLORE,
   EMBED,
   SEARCH,
+  COMPARE,
   INDICATOR,
   PLACE,
   FLOWS,

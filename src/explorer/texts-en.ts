@@ -201,6 +201,13 @@ export const EN: Texts = {
     onlyRelease: 'It is the first release in service here: there is no other to compare with.',
     seeChanges: 'SUS beds: what changed, row by row',
   },
+  comparePage: {
+    title: 'Compare places',
+    hint: 'Two to six places. The drawings of a row share one scale; each number opens its question.',
+    places: 'Places compared',
+    add: 'Add a place',
+    link: 'Compare with other places',
+  },
   indicatorPage: {
     ranking: 'States, the largest first',
     sheet: 'Indicator sheet',

@@ -204,6 +204,13 @@ export const PT = {
     onlyRelease: 'É a primeira versão em serviço aqui: não há outra com que comparar.',
     seeChanges: 'Leitos SUS: o que mudou, linha a linha',
   },
+  comparePage: {
+    title: 'Comparar lugares',
+    hint: 'De dois a seis lugares. Os desenhos de uma linha têm todos a mesma escala; cada número abre a sua pergunta.',
+    places: 'Lugares comparados',
+    add: 'Acrescentar um lugar',
+    link: 'Comparar com outros lugares',
+  },
   indicatorPage: {
     ranking: 'Estados, do maior ao menor',
     sheet: 'Ficha do indicador',

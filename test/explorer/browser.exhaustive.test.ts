@@ -172,6 +172,8 @@ const VIEWS = {
   healthRegion: '/explorer/places/health_region/12002',
   search: '/explorer/search?text=boa+vista',
   indicator: '/explorer/indicators/beds_sus_share',
+  compare: '/explorer/compare?place=municipality:1400100&place=state:RR',
+  group: '/explorer?m=bed_capacity_sus&group.name=Norte&group.in=1400100,1400175&group.paste=Bom+Jesus',
   place: '/explorer/places/municipality/1400100',
   state: '/explorer/places/state/RR',
   country: '/explorer/places/country/BR?lang=en',

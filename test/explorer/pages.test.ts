@@ -286,6 +286,42 @@ t.test(
   },
 )
 
+t.test('places side by side have the numbers of their profiles, and one scale a row', async (t) => {
+  const profileOf = async (path: string) => {
+    const response = await fetch(`${server.address}/v1/profiles/${path}`, {
+      headers: { authorization: `Bearer ${server.key}` },
+    })
+    // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+    return ((await response.json()) as any).data
+  }
+  const profiles = [await profileOf('municipality/1400100'), await profileOf('state/RR')]
+  const address = '/explorer/compare?place=municipality:1400100&place=state:RR'
+  const { status, html } = await get(address)
+  t.equal(status, 200)
+  const rows = html.split('<tr>')
+  let compared = 0
+  for (const block of profiles[0].blocks)
+    for (const { metric, label, decimals, value } of block.indicators) {
+      const other = profiles[1].blocks
+        .flatMap(({ indicators }: { indicators: unknown[] }) => indicators)
+        .find((indicator: { metric: string }) => indicator.metric === metric)
+      if (value === null || other?.value == null) continue
+      const row = textOf(rows.find((text) => text.includes(`/explorer/indicators/${metric}"`)) ?? '')
+      t.ok(row.startsWith(` ${label} `), label)
+      t.match(row, shown(value, decimals), `${metric} of the municipality`)
+      t.match(row, shown(other.value, decimals), `${metric} of the state`)
+      compared += 1
+    }
+  t.ok(compared > 15)
+  const searched = await get(`${address}&text=canta`)
+  const link = `href="/explorer/compare?place=municipality:1400100&amp;place=state:RR&amp;place=municipality:1400175"`
+  t.match(searched.html, link, 'a place that was found can be added')
+  t.match(html, 'href="/explorer/compare?place=state:RR"', 'and each taken away')
+  t.match(textOf((await get('/explorer/compare?place=municipality:9999999')).html), 'municipality:9999999')
+  t.match((await get('/explorer/places/state/RR')).html, 'href="/explorer/compare?place=state:RR"')
+  t.equal((await get('/explorer/compare')).status, 200)
+})
+
 t.test('an indicator: its sheet, the states as the API answers them, the answer to take along', async (t) => {
   const code = 'beds_sus_share'
   const response = await fetch(`${server.address}/v1/analytics/metrics/${code}`, {

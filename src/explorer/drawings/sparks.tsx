@@ -20,9 +20,11 @@ export function Course(props: {
   readonly points: readonly { readonly period: string; readonly value: number | null }[]
   readonly decimals: number
   readonly isYearly: boolean
+  /** Values at the lower and upper edge; those of the course itself without it. */
+  readonly range?: readonly [number, number]
 }) {
   const { t, language } = useSite()
-  const { points, decimals, isYearly } = props
+  const { points, decimals, isYearly, range } = props
   const measured = points.flatMap(({ period, value }, index) =>
     value === null ? [] : [{ period, value, index }],
   )
@@ -30,7 +32,7 @@ export function Course(props: {
   const last = measured.at(-1)
   if (first === undefined || last === undefined || measured.length < 2) return null
   const values = measured.map(({ value }) => value)
-  const [low, high] = [Math.min(...values), Math.max(...values)]
+  const [low, high] = range ?? [Math.min(...values), Math.max(...values)]
   const at = ({ index, value }: { readonly index: number; readonly value: number }): string =>
     `${scaleTo(index, 0, points.length - 1, WIDTH)},${scaleTo(high + low - value, low, high, COURSE_HEIGHT)}`
   const runs: string[][] = []
@@ -53,6 +55,25 @@ export function Course(props: {
         <polyline key={run[0]} points={run.length === 1 ? `${run[0]} ${run[0]}` : run.join(' ')} />
       ))}
       <circle cx={x} cy={y} r="3" />
+    </svg>
+  )
+}
+
+/** A value with its limits on a scale that it shares with other places. The numbers stand beside it. */
+export function Limits(props: {
+  readonly value: number
+  readonly lower: number
+  readonly upper: number
+  readonly range: readonly [number, number]
+}) {
+  const { value, lower, upper, range } = props
+  const x = (number: number): number => scaleTo(number, range[0], range[1], WIDTH)
+  const middle = STRIP_HEIGHT / 2
+  return (
+    <svg class="strip" viewBox={`0 0 ${WIDTH} ${STRIP_HEIGHT}`} aria-hidden="true">
+      <line class="axis" x1={EDGE} x2={WIDTH - EDGE} y1={middle} y2={middle} />
+      <rect class="band" x={x(lower)} y={middle - 4} width={Math.max(1, x(upper) - x(lower))} height="8" />
+      <circle cx={x(value)} cy={middle} r="4" />
     </svg>
   )
 }

@@ -14,6 +14,7 @@ import { loadResidents, ResidentAdmissions, type ResidentsData } from '../parts/
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
 import { change, EMPTY_QUESTION } from '../question.ts'
+import { CompareLink } from './compare.tsx'
 import { loadCatalog } from './explore-load.ts'
 
 interface Facility {
@@ -121,6 +122,7 @@ function View({ data }: { readonly data: PlaceData }) {
             {label}
           </a>
         ))}
+        <CompareLink level={place.level} code={String(place.code)} />
       </nav>
       <div class="blocks">
         {population === undefined ? null : <ProfileBlock block={population} comparator={comparator} />}

@@ -29,7 +29,8 @@ const orFallback = <Value,>(promise: Promise<Value>, fallback: Value): Promise<V
     throw error
   })
 
-async function findPlaces(api: Api, level: string, text: string): Promise<SearchData['places']> {
+/** @returns places of a level by words of their names or the beginning of their code */
+export async function findPlaces(api: Api, level: string, text: string): Promise<SearchData['places']> {
   const query = new URLSearchParams({ search: text, limit: '10' })
   const { data } = await orFallback(
     api.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${level}/values?${query}`),

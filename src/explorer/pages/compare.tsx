@@ -1,0 +1,345 @@
+/** Two to six places side by side: their profiles' indicators as one table, with courses and limits on the same scales. */
+import { SEARCH_MAX } from '../../text-limits.ts'
+import { type Api, ApiFailure, type Member } from '../api.ts'
+import type { Profile, ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
+import { Course, Limits } from '../drawings/sparks.tsx'
+import { formatNumber } from '../numbers.ts'
+import type { LoadContext, PageModule } from '../page.ts'
+import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
+import { Scroll } from '../parts/scroll.tsx'
+import { useQuestionHref, useSite } from '../parts/site.tsx'
+import { findPlaces } from './search.tsx'
+
+export const COMPARE_PATH = '/explorer/compare'
+const PLACES_MAX = 6
+const TEXT_MIN = 2
+
+interface Found {
+  readonly level: string
+  readonly member: Member
+}
+
+interface CompareData {
+  readonly profiles: readonly Profile[]
+  /** Places of the address that the release does not have, as `level:code`. */
+  readonly missing: readonly string[]
+  readonly text: string
+  /** Places that a search for another one found. */
+  readonly found: readonly Found[]
+  readonly release: string
+  readonly synthetic: boolean
+}
+
+/** @param places `level:code` of each */
+export const searchOfPlaces = (places: readonly string[]): string =>
+  places.length === 0 ? '' : `?${places.map((place) => `place=${place}`).join('&')}`
+
+const addressOf = ({ place }: Profile): string => `${place.level}:${place.code}`
+
+async function loadProfile(api: Api, address: string): Promise<ProfileAnswer | null> {
+  const [level = '', code = ''] = address.split(':')
+  try {
+    return await api.get<ProfileAnswer>(`/v1/profiles/${level}/${encodeURIComponent(code)}`)
+  } catch (error) {
+    if (error instanceof ApiFailure && error.problem.status === 404) return null
+    throw error
+  }
+}
+
+async function load({ api, visit }: LoadContext): Promise<CompareData> {
+  const params = new URLSearchParams(visit.search)
+  const addresses = [...new Set(params.getAll('place'))].filter((place) => /^[a-z_]+:\w{1,10}$/.test(place))
+  const text = (params.get('text') ?? '').trim().slice(0, SEARCH_MAX)
+  const answers = await Promise.all(
+    addresses
+      .slice(0, PLACES_MAX)
+      .map(async (address) => ({ address, answer: await loadProfile(api, address) })),
+  )
+  const found =
+    text.length < TEXT_MIN
+      ? []
+      : (
+          await Promise.all(
+            ['municipality', 'health_region', 'state'].map((level) => findPlaces(api, level, text)),
+          )
+        ).flat()
+  const loaded = answers.flatMap(({ answer }) => answer ?? [])
+  return {
+    profiles: loaded.map(({ data }) => data),
+    missing: answers.flatMap(({ address, answer }) => (answer === null ? [address] : [])),
+    text,
+    found,
+    release: loaded[0]?.meta.release_id ?? '',
+    synthetic: loaded.some(({ meta }) => meta.synthetic === true),
+  }
+}
+
+function View({ data }: { readonly data: CompareData }) {
+  const { t, href } = useSite()
+  const { profiles, missing, release } = data
+  const addresses = profiles.map(addressOf)
+  const nameOf = ({ place }: Profile): string => (place.level === 'country' ? t.country : place.name)
+  return (
+    <article class="bulletin">
+      <h1>
+        {t.comparePage.title}{' '}
+        {profiles.length === 0 ? null : <small>{profiles.map(nameOf).join(' · ')}</small>}
+      </h1>
+      <p class="hint">{t.comparePage.hint}</p>
+      {profiles.length === 0 ? null : (
+        <ul class="marks" aria-label={t.comparePage.places}>
+          {profiles.map((profile) => (
+            <li class="mark" key={addressOf(profile)}>
+              <span>
+                {nameOf(profile)} ({t.levels[profile.place.level]})
+              </span>
+              <a
+                href={href(
+                  COMPARE_PATH,
+                  searchOfPlaces(addresses.filter((other) => other !== addressOf(profile))),
+                )}
+                title={t.remove}
+              >
+                <span aria-hidden="true">×</span>
+                <span class="hidden">{`${t.remove}: ${nameOf(profile)}`}</span>
+              </a>
+            </li>
+          ))}
+        </ul>
+      )}
+      {missing.length === 0 ? null : (
+        <p class="notice" role="status">
+          {t.nothingFound} {missing.join(', ')}
+        </p>
+      )}
+      {profiles.length < PLACES_MAX ? <AddPlace data={data} addresses={addresses} /> : null}
+      {profiles.length < 2
+        ? null
+        : blocksOf(profiles).map((block) => (
+            <Block key={block.code} block={block} names={profiles.map(nameOf)} />
+          ))}
+      {release === '' ? null : (
+        <p class="hint">
+          {t.release}: <code class="wide">{release}</code>
+        </p>
+      )}
+    </article>
+  )
+}
+
+function AddPlace({
+  data,
+  addresses,
+}: {
+  readonly data: CompareData
+  readonly addresses: readonly string[]
+}) {
+  const { t, language, href } = useSite()
+  const { text, found } = data
+  const offered = found.filter(({ level, member }) => !addresses.includes(`${level}:${member.code}`))
+  return (
+    <section class="add-place">
+      <form class="line" action={COMPARE_PATH} data-go>
+        {language === 'en' ? <input type="hidden" name="lang" value="en" /> : null}
+        {addresses.map((address) => (
+          <input type="hidden" key={address} name="place" value={address} />
+        ))}
+        <label for="add-place">{t.comparePage.add}</label>
+        <input id="add-place" type="search" name="text" value={text} maxLength={SEARCH_MAX} />
+        <button type="submit">{t.search}</button>
+      </form>
+      {text.length >= TEXT_MIN && offered.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
+      <ul class="results-list">
+        {offered.map(({ level, member }) => (
+          <li key={`${level}${member.code}`}>
+            <a href={href(COMPARE_PATH, searchOfPlaces([...addresses, `${level}:${member.code}`]))}>
+              {member.name ?? member.code}
+            </a>{' '}
+            <span class="hint">
+              {t.levels[level]} {member.code}
+              {member.parent?.code == null || level === 'state' ? '' : `, ${member.parent.code}`}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+interface ComparedBlock {
+  readonly code: string
+  readonly label: string
+  /** Each indicator with its values in the order of the places; undefined where a place has none. */
+  readonly rows: readonly (readonly (ProfileIndicator | undefined)[])[]
+}
+
+/** @returns the blocks of all places, each indicator once, in the order of their first appearance */
+function blocksOf(profiles: readonly Profile[]): ComparedBlock[] {
+  const labels = new Map<string, string>()
+  const metrics = new Map<string, Set<string>>()
+  for (const { blocks } of profiles)
+    for (const { code, label, indicators } of blocks) {
+      labels.set(code, label)
+      const codes = metrics.get(code) ?? new Set<string>()
+      for (const { metric } of indicators) codes.add(metric)
+      metrics.set(code, codes)
+    }
+  return [...labels].map(([code, label]) => ({
+    code,
+    label,
+    rows: [...(metrics.get(code) ?? [])].map((metric) =>
+      profiles.map(({ blocks }) =>
+        blocks
+          .find((block) => block.code === code)
+          ?.indicators.find((indicator) => indicator.metric === metric),
+      ),
+    ),
+  }))
+}
+
+function Block({ block, names }: { readonly block: ComparedBlock; readonly names: readonly string[] }) {
+  const { t } = useSite()
+  return (
+    <section class="block">
+      <h2 id={block.code}>{block.label}</h2>
+      <Scroll label={block.label}>
+        <table class="data profile compared">
+          <thead>
+            <tr>
+              <th scope="col">{t.profile.indicator}</th>
+              {names.map((name) => (
+                <th scope="col" class="number" key={name}>
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {block.rows.map((row) => (
+              <Row key={row.find((indicator) => indicator !== undefined)?.metric} row={row} names={names} />
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
+    </section>
+  )
+}
+
+function Row(props: {
+  readonly row: readonly (ProfileIndicator | undefined)[]
+  readonly names: readonly string[]
+}) {
+  const { language, href } = useSite()
+  const { row, names } = props
+  const indicators = row.filter((indicator) => indicator !== undefined)
+  const [first] = indicators
+  if (first === undefined) return null
+  const { metric, label, unit, decimals } = first
+  const periods = [...new Set(indicators.map((indicator) => periodText(indicator, language)))]
+  const about = [
+    unitOutsideLabel({ label, label_en: label, unit }, language),
+    periods.length === 1 ? (periods[0] ?? '') : '',
+  ]
+  const limits = rangeOf(indicators.flatMap(({ value, lower, upper }) => [value, lower, upper]))
+  const course = rangeOf(
+    indicators.flatMap((indicator) => indicator.course?.points.map(({ value }) => value) ?? []),
+  )
+  return (
+    <tr>
+      <th scope="row">
+        <a class="cell" href={href(`/explorer/indicators/${metric}`)}>
+          {label}
+        </a>{' '}
+        <span class="unit">{about.filter((text) => text !== '').join(', ')}</span>
+      </th>
+      {row.map((indicator, index) => (
+        <td
+          key={names[index]}
+          class={(indicator?.value ?? null) === null ? 'number missing' : 'number'}
+          data-label={names[index]}
+        >
+          {indicator === undefined ? (
+            '–'
+          ) : (
+            <Value
+              indicator={indicator}
+              decimals={decimals}
+              limits={limits}
+              course={course}
+              showsPeriod={periods.length > 1}
+            />
+          )}
+        </td>
+      ))}
+    </tr>
+  )
+}
+
+/** @returns smallest and largest value; null without values */
+function rangeOf(values: readonly (number | null)[]): readonly [number, number] | null {
+  const measured = values.filter((value) => value !== null)
+  return measured.length === 0 ? null : [Math.min(...measured), Math.max(...measured)]
+}
+
+function Value(props: {
+  readonly indicator: ProfileIndicator
+  readonly decimals: number
+  /** Ranges over all places, so that their drawings have one scale. */
+  readonly limits: readonly [number, number] | null
+  readonly course: readonly [number, number] | null
+  readonly showsPeriod: boolean
+}) {
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  const { indicator, decimals, limits, course, showsPeriod } = props
+  const { value, lower, upper } = indicator
+  const show = (number: number): string => formatNumber(number, decimals, language)
+  return (
+    <>
+      {value === null ? (
+        <abbr title={t.noDataLong}>{t.noData}</abbr>
+      ) : (
+        <a class="figure" href={questionHref(questionOfIndicator(indicator))}>
+          {show(value)}
+        </a>
+      )}
+      {showsPeriod ? <span class="unit">{periodText(indicator, language)}</span> : null}
+      {lower === null || upper === null ? null : (
+        <span class="unit" title={t.profile.limits}>
+          {show(lower)} – {show(upper)}
+        </span>
+      )}
+      {value === null || limits === null ? null : (
+        <Limits value={value} lower={lower ?? value} upper={upper ?? value} range={limits} />
+      )}
+      {indicator.course === null || course === null ? null : (
+        <Course
+          points={indicator.course.points}
+          decimals={decimals}
+          isYearly={indicator.period?.unit === 'year'}
+          range={course}
+        />
+      )}
+    </>
+  )
+}
+
+/** A link from a place to its comparison with others. */
+export function CompareLink({ level, code }: { readonly level: string; readonly code: string }) {
+  const { t, href } = useSite()
+  return (
+    <a class="button" href={href(COMPARE_PATH, searchOfPlaces([`${level}:${code}`]))}>
+      {t.comparePage.link}
+    </a>
+  )
+}
+
+export const COMPARE: PageModule<CompareData> = {
+  match: (path) => (path === COMPARE_PATH ? {} : null),
+  load,
+  title: ({ profiles }, texts) =>
+    [texts.comparePage.title, ...profiles.map(({ place }) => place.name)].join(' · '),
+  isSynthetic: ({ synthetic }) => synthetic,
+  View,
+}
