@@ -9,6 +9,7 @@ import type { Start } from './document.tsx'
 import type { Loaded } from './page.ts'
 import { walk } from './parts/options.tsx'
 import { EMBED_PATH, languageOfVisit, type Site, type Visit } from './parts/site.tsx'
+import { savePicture } from './picture.ts'
 import { readQuestion, writeQuestion } from './question.ts'
 import { TEXTS } from './texts.ts'
 
@@ -199,6 +200,20 @@ document.addEventListener('click', (event) => {
     const { copied } = TEXTS[languageOfVisit(state.visit.search)]
     void navigator.clipboard?.writeText(copy.getAttribute('data-copy') ?? '').then(() => {
       copy.textContent = copied
+    })
+    return
+  }
+  const picture = target.closest('[data-picture]')
+  const figure = document.querySelector('figure.chart, figure.map')
+  if (picture !== null && figure !== null) {
+    const { picture: format, source = '', name = '' } = (picture as HTMLElement).dataset
+    const title = [...(document.querySelector('h1')?.childNodes ?? [])].map((node) =>
+      node.textContent?.trim(),
+    )
+    void savePicture(figure, format === 'png' ? 'png' : 'svg', {
+      title: title.join(' '),
+      source: source.split('\n'),
+      name,
     })
     return
   }

@@ -115,6 +115,7 @@ export const EN: Texts = {
   verifyHow:
     'Download the XLSX and check it without trusting this server: the command repeats the sums from the cells and from the release.',
   citation: 'Citation (ABNT)',
+  image: 'Image',
   embed: 'Show in another page',
   openHere: 'Open in sus-data',
   asCode: 'The same query as code',

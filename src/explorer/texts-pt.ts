@@ -118,6 +118,7 @@ export const PT = {
   verifyHow:
     'Baixe o XLSX e confira sem depender deste servidor: o comando refaz as contas a partir das células e da versão dos dados.',
   citation: 'Citação (ABNT)',
+  image: 'Imagem',
   embed: 'Mostrar em outra página',
   openHere: 'Abrir no sus-data',
   asCode: 'A mesma consulta em código',

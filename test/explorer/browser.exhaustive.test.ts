@@ -475,6 +475,35 @@ t.test('a map of the country has outlines of fewer points until it is enlarged',
   await page.context().close()
 })
 
+t.test('bars, lines and a map saved as images say what they are of', async (t) => {
+  for (const view of ['bars', 'lines', 'map'] as const) {
+    const { page, problems } = await open(VIEWS[view])
+    await page.locator('figure svg').first().waitFor()
+    const saved = async (format: string): Promise<Buffer> => {
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.locator(`[data-picture=${format}]`).click(),
+      ])
+      t.match(download.suggestedFilename(), new RegExp(`^sus-data-[0-9a-f]{12}\\.${format}$`))
+      return readFileSync(await download.path())
+    }
+    const svg = (await saved('svg')).toString()
+    const title = await page.locator('h1').innerText()
+    t.match(svg, title.split('\n')[0]?.trim(), view)
+    t.match(svg, release.result.analytics, `${view}: release`)
+    t.match(svg, /Impressão digital da resposta: [0-9a-f]{64}/, `${view}: fingerprint`)
+    t.match(svg, 'dados inventados', `${view}: synthetic`)
+    if (view === 'bars')
+      for (const value of await page.locator('.bars .value').allInnerTexts()) t.match(svg, `>${value}<`)
+    else t.ok((svg.match(/<path/g)?.length ?? 0) >= (await page.locator('figure svg:visible path').count()))
+    const png = await saved('png')
+    t.equal(png.subarray(1, 4).toString(), 'PNG')
+    t.equal(png.readUInt32BE(16), 1920, `${view}: width`)
+    t.same(problems, [])
+    await page.context().close()
+  }
+})
+
 t.test('what changed since another release, on the same table', async (t) => {
   const { page } = await open(VIEWS.changes)
   const table = page.locator('.changes table')

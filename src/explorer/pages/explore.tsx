@@ -151,6 +151,7 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
         )}
         <div class="primary-column">
           <Drawing data={data} answer={answer} />
+          <Pictures data={data} answer={answer} />
           <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
           <p class="pages">
             <span role="status">
@@ -186,6 +187,33 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
         <VerifyPanel question={question} catalog={catalog} answer={answer} />
       </div>
     </>
+  )
+}
+
+/** Buttons that save the drawing as an image, with release and fingerprint in it. They need a script. */
+function Pictures({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
+  const { t, isLive } = useSite()
+  if (!isLive || data.question.view === 'table') return null
+  const { release_id, fingerprint } = answer.meta
+  const source = [
+    ...(data.synthetic ? [t.synthetic] : []),
+    `sus-data, ${t.release}: ${release_id}`,
+    `${t.fingerprint}: ${fingerprint}`,
+  ].join('\n')
+  return (
+    <p class="downloads">
+      {['svg', 'png'].map((format) => (
+        <button
+          type="button"
+          key={format}
+          data-picture={format}
+          data-source={source}
+          data-name={`sus-data-${fingerprint.slice(0, 12)}`}
+        >
+          {t.image} {format.toUpperCase()}
+        </button>
+      ))}
+    </p>
   )
 }
 

@@ -49,29 +49,31 @@ export function GroupFields(props: {
         <textarea name="group.paste" rows={4} maxLength={PASTE_MAX} value={group?.paste ?? ''} />
       </label>
       {group === null || unresolved.length === 0 ? null : (
-        <ul class="unresolved" role="status">
-          {unresolved.map(({ text, candidates }) => (
-            <li key={text}>
-              <strong>{text}</strong>: {candidates.length === 0 ? t.group.unknown : t.group.ambiguous}{' '}
-              {candidates.map((member) => (
-                <a
-                  key={member.code}
-                  class="button"
-                  href={hrefWith({
-                    ...group,
-                    codes: [...codes, String(member.code)],
-                    paste: unresolved
-                      .filter((line) => line.text !== text)
-                      .map((line) => line.text)
-                      .join('\n'),
-                  })}
-                >
-                  {member.name} ({member.parent?.code})
-                </a>
-              ))}
-            </li>
-          ))}
-        </ul>
+        <div role="status">
+          <ul class="unresolved">
+            {unresolved.map(({ text, candidates }) => (
+              <li key={text}>
+                <strong>{text}</strong>: {candidates.length === 0 ? t.group.unknown : t.group.ambiguous}{' '}
+                {candidates.map((member) => (
+                  <a
+                    key={member.code}
+                    class="button"
+                    href={hrefWith({
+                      ...group,
+                      codes: [...codes, String(member.code)],
+                      paste: unresolved
+                        .filter((line) => line.text !== text)
+                        .map((line) => line.text)
+                        .join('\n'),
+                    })}
+                  >
+                    {member.name} ({member.parent?.code})
+                  </a>
+                ))}
+              </li>
+            ))}
+          </ul>
+        </div>
       )}
     </Picker>
   )
