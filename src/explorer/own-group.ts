@@ -20,12 +20,13 @@ export const GROUP_DIMENSIONS = ['municipality', 'residence_municipality'] as co
 export const GROUP_CODES_MAX = 500
 export const PASTE_MAX = 20_000
 
-/** @param readText reads a parameter of the address @returns null when no group was made */
+/** @param readText reads a parameter of the address @returns null when no field of a group is filled in */
 export function readGroup(readText: (name: string) => string, codes: readonly string[]): OwnGroup | null {
   const paste = readText('group.paste').slice(0, PASTE_MAX)
-  if (codes.length === 0 && paste === '') return null
+  const name = readText('group.name').slice(0, 60)
+  if (codes.length === 0 && paste === '' && name === '') return null
   const of = GROUP_DIMENSIONS.find((dimension) => dimension === readText('group.of')) ?? 'municipality'
-  return { name: readText('group.name').slice(0, 60), of, codes, paste }
+  return { name, of, codes, paste }
 }
 
 /** @returns parameters of the address */

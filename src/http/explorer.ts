@@ -138,6 +138,8 @@ export function createExplorer(
   embedOrigins: readonly string[],
 ): (address: string, headers: IncomingHttpHeaders) => Promise<ApiResponse | null> {
   const { names, files } = readAssets()
+  // A frame must not ask for a key: the page around it could be anybody's.
+  const mayEmbed = key !== null && embedOrigins.length > 0
   return async (address, headers) => {
     const { pathname: path, search } = new URL(address, 'http://localhost')
     const asset = files.get(path)
@@ -161,7 +163,7 @@ export function createExplorer(
       }
     }
     const isEmbedded = path === EMBED_PATH
-    if (isEmbedded && embedOrigins.length === 0) return null
+    if (isEmbedded && !mayEmbed) return null
     const visit = { path, search }
     const loaded = await loadVisit(visit, api, false)
     return {
@@ -179,7 +181,7 @@ export function createExplorer(
           {
             loaded,
             access: key === null ? 'none' : 'explorer',
-            mayEmbed: embedOrigins.length > 0,
+            mayEmbed,
           },
           names,
         ),

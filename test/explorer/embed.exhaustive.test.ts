@@ -33,6 +33,13 @@ t.teardown(async () => {
 
 t.test('the address is off until origins are named', async (t) => {
   t.equal((await fetch(`${closed.address}/explorer/embed${QUESTION}`)).status, 404)
+  const keyless = await startExplorer({ release, embedOrigins: origin, hasKey: false })
+  t.equal(
+    (await fetch(`${keyless.address}/explorer/embed${QUESTION}`)).status,
+    404,
+    'a frame asks for no key',
+  )
+  await keyless.close()
   const page = await (await fetch(`${closed.address}/explorer${QUESTION}`)).text()
   t.notMatch(page, '&lt;iframe', 'and no code is offered')
   for (const path of ['/', `/explorer${QUESTION}`])

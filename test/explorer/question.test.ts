@@ -72,6 +72,7 @@ t.test('a group of municipalities: in the address, in the query, and found by co
       groups: [{ code: '1', name: 'Consórcio', members: [1400100, 1400175] }],
     },
   })
+  t.equal(readQuestion('?m=x&group.name=Norte').group?.name, 'Norte', 'a name that is typed first stays')
   t.same(readQuestion('?m=x&by=group').groupBy, [], 'without members there is no group')
   t.same(readQuestion('?m=x&by=sex&group.in=1400100').groupBy, ['group', 'sex'], 'with members it is a row')
   const member = (code: number, name: string, state: string): Member => ({

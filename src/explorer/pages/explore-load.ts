@@ -221,16 +221,21 @@ async function resolveGroup(
 }
 
 /** @returns the catalog with the visitor's group as a dimension of the metrics that have its municipalities */
-const withGroupDimension = (catalog: Catalog, group: OwnGroup): Catalog => ({
-  ...catalog,
-  dimensions: [
-    ...catalog.dimensions,
-    { code: GROUP, label: group.name || 'Grupo', label_en: group.name || 'Group', operators: [] },
-  ],
-  metrics: catalog.metrics.map((metric) =>
-    metric.dimensions.includes(group.of) ? { ...metric, dimensions: [...metric.dimensions, GROUP] } : metric,
-  ),
-})
+const withGroupDimension = (catalog: Catalog, group: OwnGroup | null): Catalog =>
+  group === null || group.codes.length === 0
+    ? catalog
+    : {
+        ...catalog,
+        dimensions: [
+          ...catalog.dimensions,
+          { code: GROUP, label: group.name || 'Grupo', label_en: group.name || 'Group', operators: [] },
+        ],
+        metrics: catalog.metrics.map((metric) =>
+          metric.dimensions.includes(group.of)
+            ? { ...metric, dimensions: [...metric.dimensions, GROUP] }
+            : metric,
+        ),
+      }
 
 export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise<ExploreData> {
   const { question, unresolved } = await resolveGroup(api, readQuestion(visit.search))
@@ -238,7 +243,7 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
   const form: FormData = {
     ...found,
     unresolved,
-    catalog: question.group === null ? found.catalog : withGroupDimension(found.catalog, question.group),
+    catalog: withGroupDimension(found.catalog, question.group),
   }
   const empty = {
     question,

@@ -19,7 +19,7 @@ export function GroupFields(props: {
   const hrefWith = (changed: Question['group']): string =>
     questionHref(change(question, { group: changed, groupBy: withGroup(question.groupBy, changed) }))
   const marks: Mark[] =
-    group === null
+    group === null || codes.length === 0
       ? []
       : [
           {
