@@ -23,7 +23,9 @@ done
 work=$(mktemp -d)
 server=
 finish() {
-  [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
+  # Each version ends its server when it ends.
+  jobs -p | xargs -r kill 2>/dev/null
+  wait
   rm -rf "$work"
 }
 trap finish EXIT
@@ -79,12 +81,12 @@ assemble() {
     (cd "$app" && npm prune --omit=dev --ignore-scripts --no-audit --no-fund) >"$work/prune.log" 2>&1
 }
 
-# npm's own check that every package of the lock file takes a Node.js. Installs nothing.
+# npm's own check that every package of the lock file takes a Node.js, by path and version. Installs nothing.
 takes() {
   local npm
   npm=$(readlink -f "$(command -v npm)")
-  "$1" "$npm" ci --dry-run --offline --engine-strict --ignore-scripts --no-audit --no-fund >"$work/engines.log" 2>&1 ||
-    { cat "$work/engines.log" >&2; return 1; }
+  "$1" "$npm" ci --dry-run --offline --engine-strict --ignore-scripts --no-audit --no-fund >"$work/engines-$2.log" 2>&1 ||
+    { cat "$work/engines-$2.log" >&2; return 1; }
 }
 
 # Everything once, in a folder of its own. Prints what must be the same on every version; says on stderr what failed.
@@ -98,6 +100,7 @@ smoke() {
   ids=$("$node" -p 'const { demography, cnes, sih, analytics } = JSON.parse(process.argv[1]); `${demography} ${cnes} ${sih} ${analytics}`' "$ids") || return 1
   "${run[@]}" promote "${ids##* }" >/dev/null || return 1
   key=$("${run[@]}" keys create --name smoke --capabilities all | tail -n 1)
+  : >"$home/serve.log"
   "${run[@]}" serve >"$home/serve.log" 2>&1 &
   server=$!
   started=$SECONDS
@@ -130,32 +133,50 @@ if ! assemble; then
   echo "the packages of production could not be put together; run npm ci first"
   exit 1
 fi
-failed=0
-skipped=0
-first=
-for version in "${versions[@]}"; do
-  started=$SECONDS
+# One version, in a process of its own. Says how it went, and ends with the code of the script.
+check() {
+  local node version=$1 home="$work/$1" started=$SECONDS same
+  trap '[ -z "$server" ] || kill -KILL "$server" 2>/dev/null' EXIT
   if ! node=$(node_of "$version"); then
-    skipped=$((skipped + 1))
     echo "node $version: skipped, its package cannot be fetched here ($(grep -m 1 "npm error" "$work/fetch-$version.log"))"
-    continue
+    exit 77
   fi
-  home="$work/$version"
-  if ! takes "$node" || ! smoke "$node" "$home"; then
-    failed=$((failed + 1))
+  if ! takes "$node" "$version" || ! smoke "$node" "$home"; then
     echo "node $version: FAILED"
-    [ -z "$server" ] || kill -KILL "$server" 2>/dev/null
-    server=
-    continue
+    exit 1
   fi
   same=$(cat "$home/same")
+  echo "node $("$node" -p process.versions.node): passed in $((SECONDS - started)) s; ${same#* * }"
+}
+
+# Two at a time: each waits for its own server and child processes, so one would leave a core idle.
+failed=0
+skipped=0
+running=()
+finished() {
+  wait "${running[0]}"
+  case $? in
+    0) ;;
+    77) skipped=$((skipped + 1)) ;;
+    *) failed=$((failed + 1)) ;;
+  esac
+  running=("${running[@]:1}")
+}
+for version in "${versions[@]}"; do
+  [ ${#running[@]} -lt 2 ] || finished
+  (check "$version") &
+  running+=($!)
+done
+while [ ${#running[@]} -gt 0 ]; do finished; done
+
+first=
+for version in "${versions[@]}"; do
+  same=$(cat "$work/$version/same" 2>/dev/null) || continue
   : "${first:=$same}"
   if [ "$same" != "$first" ]; then
     failed=$((failed + 1))
     echo "node $version: FAILED, releases or workbook differ: $same, not $first"
-    continue
   fi
-  echo "node $("$node" -p process.versions.node): passed in $((SECONDS - started)) s; ${same#* * }"
 done
 [ "$failed" -eq 0 ] || exit 1
 [ "$skipped" -eq 0 ] || exit 77
