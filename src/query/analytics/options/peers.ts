@@ -45,7 +45,9 @@ export function groupPeers(dimension: DimensionCode, populations: CensusPopulati
     const region = REGION_OF_STATE.get(Math.floor(municipality / 100_000))
     if (region === undefined) continue
     const code = `${region}-${censusBandOf(population)}`
-    members.set(code, [...(members.get(code) ?? []), municipality])
+    const group = members.get(code)
+    if (group === undefined) members.set(code, [municipality])
+    else group.push(municipality)
   }
   return {
     code: peersOf(dimension),

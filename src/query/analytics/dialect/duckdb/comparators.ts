@@ -11,6 +11,7 @@ import type { AggregatePlan } from '../../plan.ts'
 import { membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
 import { relation } from './groups.ts'
+import type { Side } from './limits.ts'
 import { withPlaces } from './places.ts'
 
 /** @returns joins of the row (`joined`) with its comparator, on full keys, so that no row repeats */
@@ -51,13 +52,18 @@ export const comparatorColumns = ({ metrics, query }: AggregatePlan): Sql[] => [
   ...(hasPeers(query) ? [TEXT('containing.peers')] : []),
 ]
 
+/** @returns the larger place's value, not rounded, or null where it has none @param index index of the metric */
+export const comparedValueSql = (index: number): Sql => {
+  const divisor = ident(`comparator_denominator_${index}`)
+  return sql`CASE WHEN ${divisor} > 0 THEN CAST(${ident(`comparator_numerator_${index}`)} AS DOUBLE) / CAST(${divisor} AS DOUBLE) END`
+}
+
 /**
  * Never better or worse: lower, similar, higher, or not_compared where a limit or the comparator is missing.
- * @param index index of the metric, whose limits stand in compared_lower_… and compared_upper_…
+ * @param index index of the metric, whose comparator stands in compared_value_…
+ * @param limits columns of the limits that decide
  */
-export function significanceSql(index: number): Sql {
-  const [lower, upper] = [ident(`compared_lower_${index}`), ident(`compared_upper_${index}`)]
-  const divisor = ident(`comparator_denominator_${index}`)
-  const comparator = sql`CASE WHEN ${divisor} > 0 THEN CAST(${ident(`comparator_numerator_${index}`)} AS DOUBLE) / CAST(${divisor} AS DOUBLE) END`
-  return sql`CASE WHEN ${lower} IS NULL OR ${upper} IS NULL OR (${comparator}) IS NULL THEN 'not_compared' WHEN ${lower} > (${comparator}) THEN 'higher' WHEN ${upper} < (${comparator}) THEN 'lower' ELSE 'similar' END`
+export function significanceSql(index: number, { lower, upper }: Readonly<Record<Side, Sql>>): Sql {
+  const comparator = ident(`compared_value_${index}`)
+  return sql`CASE WHEN ${lower} IS NULL OR ${upper} IS NULL OR ${comparator} IS NULL THEN 'not_compared' WHEN ${lower} > ${comparator} THEN 'higher' WHEN ${upper} < ${comparator} THEN 'lower' ELSE 'similar' END`
 }

@@ -8,7 +8,7 @@ import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { isTimeless, type MetricPlan } from '../../datasets/metric-plan.ts'
 import { type ValueKind, valueCode, valueKindsOf } from '../../options/value-kinds.ts'
 import type { AggregatePlan } from '../../plan.ts'
-import { comparatorColumns, comparatorJoins, significanceSql } from './comparators.ts'
+import { comparatorColumns, comparatorJoins, comparedValueSql, significanceSql } from './comparators.ts'
 import { key } from './facts.ts'
 import { decimalsOf, relation } from './groups.ts'
 import { limitSql, type Side } from './limits.ts'
@@ -116,25 +116,23 @@ export function measuredCte(plan: AggregatePlan): Sql {
       sql`CAST(joined.${ident(`denominator_${index}`)} AS DOUBLE) AS ${ident(`exposure_${index}`)}`,
     )
   }
-  const printLimits = (
-    confidence: LimitLevel | null,
-    nameOf: (side: Side, index: number) => string,
-  ): Sql[] =>
+  const levels = new Set([level, comparator === null || compare_to === null ? null : compare_to.level])
+  const limitColumns = [...levels].flatMap((confidence) =>
     confidence === null
       ? []
       : limited.flatMap(({ index, metric: { scale }, method }) =>
           (['lower', 'upper'] as const).map(
             (side) =>
-              sql`${limitSql(method, side, { index, scale, level: confidence })} AS ${ident(nameOf(side, index))}`,
+              sql`${limitSql(method, side, { index, scale, level: confidence })} AS ${limitIdent(side, confidence, index)}`,
           ),
-        )
-  const limitColumns = [
-    ...printLimits(level, (side, index) => `${side}_limit_${index}`),
-    ...printLimits(
-      comparator === null ? null : (compare_to?.level ?? null),
-      (side, index) => `compared_${side}_${index}`,
-    ),
-  ]
+        ),
+  )
+  const comparedValues =
+    comparator === null
+      ? []
+      : limited
+          .filter(isComparable)
+          .map(({ index }) => sql`${comparedValueSql(index)} AS ${ident(`compared_value_${index}`)}`)
   const fractions = shownValues(plan).flatMap((shown) => {
     const index = indexOf(plan, shown)
     const { top, bottom } = derivedFraction(shown, index) ?? { top: null, bottom: null }
@@ -143,7 +141,7 @@ export function measuredCte(plan: AggregatePlan): Sql {
       ...(bottom === null ? [] : [sql`${bottom} AS ${ident(`bottom_${shown.kind}_${index}`)}`]),
     ]
   })
-  return sql`  SELECT ${join([TEXT('*'), ...fractions, ...limitColumns], ',\n    ')}
+  return sql`  SELECT ${join([TEXT('*'), ...fractions, ...limitColumns, ...comparedValues], ',\n    ')}
   FROM (
     SELECT ${join([TEXT('joined.*'), ...columns], ', ')}
     FROM ${relation(plan, 'joined')} AS joined${join(joins, '')}
@@ -160,9 +158,25 @@ const limitedMetrics = ({ metrics }: AggregatePlan): LimitedMetric[] =>
     return limits.method === 'none' ? [] : [{ ...limits, index, metric }]
   })
 
-/** @returns the unrounded limit of a metric, or null for a metric without limits */
-const limitColumn = ({ kind, metric }: ShownValue, index: number): Sql =>
-  metric.limits.method === 'none' ? TEXT('CAST(NULL AS DOUBLE)') : ident(`${kind}_limit_${index}`)
+/** Column of an unrounded limit. Limits that are shown and limits that decide a comparison share it where they are of one level. */
+const limitIdent = (side: Side, level: LimitLevel, index: number): Sql =>
+  ident(`${side}_at_${Math.round(level * 1000)}_${index}`)
+
+/** @returns the unrounded limit that is shown; null for a metric without limits */
+const limitColumn = (shown: ShownValue, plan: AggregatePlan): Sql =>
+  shown.metric.limits.method === 'none'
+    ? TEXT('CAST(NULL AS DOUBLE)')
+    : limitIdent(shown.kind === 'lower' ? 'lower' : 'upper', shownLevel(plan), indexOf(plan, shown))
+
+function shownLevel({ query: { limits } }: AggregatePlan): LimitLevel {
+  if (limits === null) throw new TypeError('the query shows no limits')
+  return limits
+}
+
+const decidingLimits = ({ query: { compare_to } }: AggregatePlan, index: number): Record<Side, Sql> => {
+  const level = compare_to?.level ?? 0.95
+  return { lower: limitIdent('lower', level, index), upper: limitIdent('upper', level, index) }
+}
 
 /** A quotient of integers; null unless the divisor is above 0. */
 interface Fraction {
@@ -243,21 +257,22 @@ const timesPriceUnit = (divisor: Sql, { priceUnit }: MetricPlan): Sql =>
 const nullUnlessPositive = (value: Sql): Sql => sql`CASE WHEN ${value} > 0 THEN ${value} END`
 const crossDifference = (n: Sql, d: Sql, was: Sql, of: Sql): Sql => sql`(${n} * ${of} - ${was} * ${d})`
 
-/** @returns the exact number that is shown @param index index of its metric */
-export function valueSql(shown: ShownValue, index: number): Sql {
+/** @returns the exact number that is shown */
+export function valueSql(shown: ShownValue, plan: AggregatePlan): Sql {
   const { decimals } = shown
+  const index = indexOf(plan, shown)
   const unit = TEXT(
     `CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(Math.max(decimals - 1, 0))}1 AS DECIMAL(${decimals + 1}, ${decimals}))`,
   )
   if (shown.kind === 'significance')
-    return isComparable(shown) ? significanceSql(index) : TEXT("'not_compared'")
+    return isComparable(shown) ? significanceSql(index, decidingLimits(plan, index)) : TEXT("'not_compared'")
   if (shown.kind === 'status') return statusSql(shown.metric, index)
   // An expression of a null constant has another type in each version of DuckDB.
   if (isLimit(shown) && shown.metric.limits.method === 'none')
     return TEXT(`CAST(NULL AS DECIMAL(38, ${decimals}))`)
   // No limit is negative, so adding a half and dropping the fraction rounds half away from zero.
   if (isLimit(shown))
-    return sql`CAST(floor(${limitColumn(shown, index)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`
+    return sql`CAST(floor(${limitColumn(shown, plan)} * ${TEXT((10 ** decimals).toExponential())} + 5e-1) AS DECIMAL(30, 0)) * ${unit}`
   const { top, bottom } = fractionOf(shown, index)
   if (bottom === null) return top
   const quotient = quotientSql(top, bottom, decimals)
@@ -266,15 +281,15 @@ export function valueSql(shown: ShownValue, index: number): Sql {
 }
 
 /** A count of a place says nothing beside the count of a larger one, so only rates and proportions are compared. */
-const isComparable = ({ metric }: ShownValue): boolean =>
+const isComparable = ({ metric }: Pick<ShownValue, 'metric'>): boolean =>
   metric.denominator !== null && metric.limits.method !== 'none'
 
 const isLimit = ({ kind }: ShownValue): boolean => kind === 'lower' || kind === 'upper'
 
-/** @returns the unrounded number that rows are ordered by @param index index of its metric */
-export function orderSql(shown: ShownValue, index: number): Sql {
-  if (isLimit(shown)) return limitColumn(shown, index)
-  const { top, bottom } = fractionOf(shown, index)
+/** @returns the unrounded number that rows are ordered by */
+export function orderSql(shown: ShownValue, plan: AggregatePlan): Sql {
+  if (isLimit(shown)) return limitColumn(shown, plan)
+  const { top, bottom } = fractionOf(shown, indexOf(plan, shown))
   if (bottom === null) return top
   const isShort = shown.kind === 'value' || shown.kind === 'share'
   const rank =

@@ -19,14 +19,14 @@ export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | 
 /** Columns: value_i is exact; order_of_… is not rounded. Rows that fail a condition on values are dropped. */
 export function valuedCte(plan: AggregatePlan): Sql {
   const shown = shownValues(plan).filter(({ kind }) => kind !== 'percentile')
-  const values = shown.map((value) => sql`${valueSql(value, indexOf(plan, value))} AS ${ident(value.column)}`)
+  const values = shown.map((value) => sql`${valueSql(value, plan)} AS ${ident(value.column)}`)
   const orders = shown
     .filter(
       ({ code, kind }) =>
         plan.query.order_by.some(({ field }) => field === code) ||
         (plan.query.percentile && kind === 'value'),
     )
-    .map((value) => sql`${orderSql(value, indexOf(plan, value))} AS ${ident(`order_of_${value.column}`)}`)
+    .map((value) => sql`${orderSql(value, plan)} AS ${ident(`order_of_${value.column}`)}`)
   const carried = carriedOf(plan).map(({ column }) => ident(column))
   const peers = hasPeers(plan.query) ? [ident('peers')] : []
   const numerators = plan.metrics.map((_, index) => ident(`numerator_${index}`))

@@ -78,21 +78,27 @@ export function withPlaces(
     )
 }
 
-/** Adds the code of each row's group; null for members of no group. */
+/** The unit separator of ASCII, which no code holds. */
+const SEPARATOR = '\u001f'
+
+/**
+ * Adds the code of each row's group; null for members of no group. The members of a group are one parameter, because thousands of
+ * them take longer to bind than the statement takes to run.
+ */
 function withGroups(relation: Sql, { code, dimension, groups }: Grouping, municipality: Sql): Sql {
   const isInteger = dimensionOf(dimension).integer === true
   const column =
     dimension === 'municipality' ? municipality : sql`own.${ident(dimensionOf(dimension).column)}`
-  const pairs = groups.flatMap((group) => group.members.map((member) => ({ member, group: group.code })))
-  const members = pairs.map(({ member }) => member)
-  const codes = pairs.map((pair) => pair.group)
-  const rows = either(
-    sql`(SELECT unnest(${members as string[] | number[]}) AS member, unnest(${codes}) AS group_code)`,
+  const codes = groups.map((group) => group.code)
+  const members = groups.map((group) => group.members.join(SEPARATOR))
+  const listed = either(
+    sql`(SELECT unnest(${codes}) AS group_code, unnest(${members}) AS group_members)`,
     sql`(VALUES ${join(
-      pairs.map((pair) => sql`(${pair.member}, ${pair.group})`),
+      codes.map((group, index) => sql`(${group}, ${members[index] ?? ''})`),
       ', ',
     )})`,
   )
+  const rows = sql`(SELECT ${TEXT(isInteger ? 'CAST(listed_member AS INTEGER)' : 'listed_member')} AS member, group_code FROM ${listed} AS listed(group_code, group_members) CROSS JOIN UNNEST(split(group_members, chr(31))) AS of_group(listed_member))`
   const value = isInteger ? column : sql`CAST(${column} AS VARCHAR)`
   const alias = ident(`members_of_${dimensionOf(code).column}`)
   return sql`(SELECT own.*, ${alias}.group_code AS ${ident(dimensionOf(code).column)} FROM ${relation} AS own LEFT JOIN ${rows} AS ${alias}(member, group_code) ON ${alias}.member = ${value})`
