@@ -172,11 +172,82 @@ async function firstQuestions(bench: Bench): Promise<void> {
   }
 }
 
+/** Options of a month of all municipalities, and how many times its time each may take. */
+const ADDED: readonly (readonly [
+  name: string,
+  added: (months: readonly string[]) => object,
+  goal: number,
+])[] = [
+  ['limits', () => ({ limits: 0.95 }), 1.3],
+  ['the state as comparator', () => ({ compare_to: { with: 'state' } }), 1.3],
+  ['limits and comparator', () => ({ limits: 0.95, compare_to: { with: 'state' } }), 1.3],
+  ['peers as comparator', () => ({ compare_to: { with: 'peers' } }), 1.3],
+  [
+    'a year',
+    (months) => ({
+      group_by: ['residence_municipality', 'reference_year'],
+      filters: [{ dimension: 'reference_period', operator: 'IN', value: months }],
+    }),
+    1.5,
+  ],
+]
+
+/** Each question is asked in turn with the plain one, which alone is a month of all municipalities. A limit of its own makes it new. */
+async function addedOptions(bench: Bench): Promise<void> {
+  const fixture = await bench.admissions()
+  const server = await bench.start('options', {}, fixture)
+  await awaitPreparation(server, bench.logOf(server.name))
+  const month = fixture.months.slice(-1)
+  const plain = {
+    metrics: ['icsap_share'],
+    group_by: ['residence_municipality', 'reference_period'],
+    filters: [{ dimension: 'reference_period', operator: 'IN', value: month }],
+  }
+  let limit = 6000
+  const ask = async (name: string, added: object): Promise<number> => {
+    limit += 1
+    const [timed] = await timeQuestions(
+      server,
+      [{ name, body: JSON.stringify({ ...plain, ...added, limit }) }],
+      'identity',
+    )
+    return timed?.ms ?? 0
+  }
+  const turns = bench.quick ? 7 : 25
+  for (const [name, added, goal] of ADDED) {
+    const [without, times]: [number[], number[]] = [[], []]
+    for (let turn = 0; turn < turns; turn += 1) {
+      without.push(await ask('a month', {}))
+      times.push(await ask(name, added(fixture.months)))
+    }
+    // The first turns compile what later ones use.
+    const [ours, against] = [median(times.slice(3)), median(without.slice(3))]
+    report(
+      bench,
+      {
+        scenario: `options: ${name}, all municipalities`,
+        ours: inMs(ours),
+        against: `a month without it ${inMs(against)}`,
+        ratio: ours / against,
+      },
+      { atMost: goal },
+      { times, without },
+    )
+  }
+  await server.stop()
+}
+
 export const ADMISSIONS: readonly Scenario[] = [
   {
     name: 'admissions',
     what: 'Questions about a year of national admissions that were not asked before, from memory, compressed, and from files.',
     isExtra: true,
     run: firstQuestions,
+  },
+  {
+    name: 'options',
+    what: 'A month of all municipalities with limits, comparators, and a year instead of it, in turn with the month alone.',
+    isExtra: true,
+    run: addedOptions,
   },
 ]
