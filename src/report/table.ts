@@ -8,7 +8,7 @@
 import { describeMember, TOTAL_LABEL } from '../analytics/described-rows.ts'
 import type { Row } from '../engine/types.ts'
 import { baseDimension, type DimensionCode, dimensionOf } from '../model/dimensions.ts'
-import { LIMIT_METHODS } from '../model/limits.ts'
+import { LIMIT_METHODS } from '../model/limits/methods.ts'
 import { factDatasetsOf, measuresOf, metricOf } from '../model/metrics.ts'
 import { isTime } from '../model/periods.ts'
 import { STATUSES } from '../model/sheets/statuses.ts'

@@ -4,7 +4,7 @@
  */
 import { ENGINE_REASONS, ENGINES } from '../../engine/types.ts'
 import { LINK_FORMS, LINK_SCOPES } from '../../keys/links.ts'
-import { LIMIT_METHODS } from '../../model/limits.ts'
+import { LIMIT_METHODS } from '../../model/limits/methods.ts'
 import { STATUSES } from '../../model/sheets/statuses.ts'
 import { CAUSES } from '../../query/analytics/dialect/duckdb/records.ts'
 import { promotionChangesSchema } from '../../release/changes.ts'

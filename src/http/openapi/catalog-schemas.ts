@@ -1,5 +1,5 @@
 /** Schemas of the catalog: metrics, the parts of metrics that ratios divide, and dimensions. */
-import { LIMIT_METHODS, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
+import { LIMIT_METHODS, REASONS_WITHOUT_LIMITS } from '../../model/limits/methods.ts'
 import { dictionary, integer, type Json, list, object, oneOf, ref, text } from './json.ts'
 
 const DATASET = text('Dataset of the release.')

@@ -5,7 +5,7 @@
 import { MEANINGS } from '../caveats.ts'
 import { both } from '../declare.ts'
 import type { FactDataset } from '../dimensions.ts'
-import { LIMIT_METHODS, limitsOf } from '../limits.ts'
+import { LIMIT_METHODS, limitsOf } from '../limits/methods.ts'
 import { isFlowMetric, type MetricCode, measuresOf, metricOf } from '../metrics.ts'
 import type { RatioMetric, Text } from '../types.ts'
 import { SOURCES, type SourceFacts } from './sources.ts'

@@ -4,7 +4,7 @@ import { AppError, both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { MEANINGS } from '../../model/caveats.ts'
 import { DIMENSION_CODES, dimensionOf, type FactDataset, operatorsOf } from '../../model/dimensions.ts'
-import { LIMIT_METHODS, limitsOf, REASONS_WITHOUT_LIMITS } from '../../model/limits.ts'
+import { LIMIT_METHODS, limitsOf, REASONS_WITHOUT_LIMITS } from '../../model/limits/methods.ts'
 import {
   CATALOG_VERSION,
   capabilitiesOf,

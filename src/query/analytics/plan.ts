@@ -13,7 +13,7 @@ import {
   PLACE_DIMENSIONS,
   SPINE_DIMENSIONS,
 } from '../../model/dimensions.ts'
-import { limitsOf } from '../../model/limits.ts'
+import { limitsOf } from '../../model/limits/methods.ts'
 import {
   decimalsOfMetric,
   factDatasetsOf,

@@ -2,7 +2,7 @@
 
 import { LIFE_TABLE } from '../../../model/demography/life-table.ts'
 import { isPopulation } from '../../../model/dimensions.ts'
-import type { Limits } from '../../../model/limits.ts'
+import type { Limits } from '../../../model/limits/methods.ts'
 import {
   factDatasetsOf,
   isLifeExpectancy,

@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { both } from '../../../errors.ts'
 import { type DimensionCode, isMunicipality } from '../../../model/dimensions.ts'
-import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits.ts'
+import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits/levels.ts'
 import { isPerCapita, METRIC_CODES } from '../../../model/metrics.ts'
 import { PERIOD_FORMS, readPeriod, showPeriod } from '../../../model/periods.ts'
 import { takes } from '../../field-texts.ts'

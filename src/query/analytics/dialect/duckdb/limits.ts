@@ -6,7 +6,8 @@ import {
   STANDARDIZED_DECIMALS,
   VARIANCE_DECIMALS,
 } from '../../../../model/demography/standard-populations.ts'
-import { FEW_EVENTS, LEVEL_CONSTANTS, type LimitLevel, type LimitMethod } from '../../../../model/limits.ts'
+import { FEW_EVENTS, LEVEL_CONSTANTS, type LimitLevel } from '../../../../model/limits/levels.ts'
+import type { LimitMethod } from '../../../../model/limits/methods.ts'
 import { ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 
 export type Side = 'lower' | 'upper'

@@ -2,7 +2,8 @@
  * Prints the CTE measured and its values: base, change and share of each metric. Numerators and denominators are integers, so
  * that division comes last for these too.
  */
-import type { LimitLevel, LimitMethod, Limits } from '../../../../model/limits.ts'
+import type { LimitLevel } from '../../../../model/limits/levels.ts'
+import type { LimitMethod, Limits } from '../../../../model/limits/methods.ts'
 import { finestTime, isTime } from '../../../../model/periods.ts'
 import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { isTimeless, type MetricPlan } from '../../datasets/metric-plan.ts'
