@@ -102,7 +102,13 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   ],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
   // Notes and areas are the exception: they carry codes, and the pages name these by their labels.
-  explorer: ['text-limits.ts', 'model/areas.ts', 'model/note-sentences.ts', 'model/sheets/statuses.ts'],
+  explorer: [
+    'text-limits.ts',
+    'model/areas.ts',
+    'model/limits/levels.ts',
+    'model/note-sentences.ts',
+    'model/sheets/statuses.ts',
+  ],
   // Tools know the API as its clients do, too.
   mcp: ['explorer/api.ts', 'text-limits.ts'],
   http: [

@@ -93,6 +93,7 @@ export interface Metric extends Ratio {
   readonly formula: string
   readonly datasets: readonly string[]
   readonly dimensions: readonly string[]
+  readonly limits: { readonly method: string }
 }
 
 export interface Dimension {

@@ -23,6 +23,7 @@ const ATTRIBUTES = [
   'stroke',
   'stroke-width',
   'stroke-dasharray',
+  'stroke-linecap',
   'stroke-linejoin',
   'opacity',
   'font-size',

@@ -7,7 +7,7 @@
 import { type Analysis, bodyOfAnalysis, NO_ANALYSIS, paramsOfAnalysis, readAnalysis } from './analysis.ts'
 import { bodyOfGroup, GROUP, GROUP_CODES_MAX, type OwnGroup, paramsOfGroup, readGroup } from './own-group.ts'
 
-export const VIEWS = ['table', 'bars', 'lines', 'map'] as const
+export const VIEWS = ['table', 'bars', 'lines', 'multiples', 'heat', 'scatter', 'funnel', 'map'] as const
 export type View = (typeof VIEWS)[number]
 
 export interface CellAddress {
@@ -66,7 +66,7 @@ export const PAGE_ROWS = 100
 export const RECORDS_SHOWN = 20
 export const RECORDS_MAX = 1000
 /** Page size for maps and charts, enough for all municipalities. */
-const ALL_ROWS = 10_000
+export const ALL_ROWS = 10_000
 const CODE = /^[\w.:-]{1,40}$/
 
 export const EMPTY_QUESTION: Question = {
@@ -220,7 +220,8 @@ export interface QueryBody {
 }
 
 const NUMERIC = new Set(['municipality'])
-const memberValue = (dimension: string, code: string): string | number =>
+/** @returns a code as the API's filters take it */
+export const memberValue = (dimension: string, code: string): string | number =>
   NUMERIC.has(dimension) && /^\d+$/.test(code) ? Number(code) : code
 
 /** @returns the key of a cell as the API takes it; '' becomes null, the member without a code */

@@ -92,7 +92,6 @@ export const EN: Texts = {
   update: 'Update',
   start: 'Choose a metric',
   startHint: 'Begin with one of these questions, or make your own below:',
-  views: { table: 'Table', bars: 'Bars', lines: 'Lines', map: 'Map' },
   view: 'Show as',
   rows: (shown, total) => `${shown} of ${total} rows`,
   rowCount: (total) => (total === '1' ? '1 row' : `${total} rows`),

@@ -95,7 +95,6 @@ export const PT = {
   update: 'Atualizar',
   start: 'Escolha uma métrica',
   startHint: 'Comece por uma destas perguntas, ou monte a sua abaixo:',
-  views: { table: 'Tabela', bars: 'Barras', lines: 'Linhas', map: 'Mapa' } as Record<string, string>,
   view: 'Mostrar como',
   rows: (shown: string, total: string) => `${shown} de ${total} linhas`,
   rowCount: (total: string) => (total === '1' ? '1 linha' : `${total} linhas`),

@@ -166,6 +166,10 @@ const VIEWS = {
   bars: '/explorer?m=bed_capacity_existing&by=state&view=bars',
   lines:
     '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=lines&from=2025-05',
+  multiples:
+    '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=multiples&from=2025-05',
+  heat: '/explorer?m=bed_capacity_existing&by=state,reference_period&in.state=RR,AC,AP&view=heat&from=2025-05',
+  scatter: '/explorer?m=bed_capacity_existing,facilities_count,population_census&by=state&view=scatter',
   map: '/explorer?m=bed_capacity_existing&by=municipality&in.state=RR&view=map',
   regions: '/explorer?m=icu_beds_existing_per_100k&by=health_region&in.state=AC&view=map',
   changes: `/explorer?m=equipment_in_use&by=state&in.state=AC&since=${release.other}`,
@@ -189,6 +193,8 @@ const ADMISSION_VIEWS = {
   flows: '/explorer/places/municipality/1400100/flows',
   flowsByRegion: '/explorer/places/state/RR/flows?by=health_region&from=2026-03&to=2026-05&lang=en',
   residents: '/explorer/places/municipality/1400175',
+  funnel:
+    '/explorer?m=hospital_mortality_share&by=facility&in.state=AC,RR&from=2026-03&to=2026-05&view=funnel',
 }
 const [, cnes = ''] =
   /\/explorer\/facilities\/(\d{7})/.exec(
@@ -475,8 +481,8 @@ t.test('a map of the country has outlines of fewer points until it is enlarged',
   await page.context().close()
 })
 
-t.test('bars, lines and a map saved as images say what they are of', async (t) => {
-  for (const view of ['bars', 'lines', 'map'] as const) {
+t.test('charts and a map saved as images say what they are of', async (t) => {
+  for (const view of ['bars', 'lines', 'multiples', 'heat', 'scatter', 'map'] as const) {
     const { page, problems } = await open(VIEWS[view])
     await page.locator('figure svg').first().waitFor()
     const saved = async (format: string): Promise<Buffer> => {

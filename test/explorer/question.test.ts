@@ -17,6 +17,7 @@ import {
   pageBodyOf,
   type Question,
   readQuestion,
+  VIEWS,
   writeQuestion,
 } from '../../src/explorer/question.ts'
 import { createChance } from '../../tools/demo/random.ts'
@@ -137,7 +138,7 @@ t.test('drawn questions survive their address', async (t) => {
       change: pick(['', 'previous', '-12', '2025-05'], index, 7),
       ignored: chance(index, 8) < 0.5,
       page: 1 + Math.floor(chance(index, 9) * 3),
-      view: pick(['table', 'bars', 'lines', 'map'] as const, index, 10),
+      view: pick(VIEWS, index, 10),
     }
     const address = writeQuestion(question)
     if (JSON.stringify(readQuestion(address)) !== JSON.stringify(question)) t.fail(address)

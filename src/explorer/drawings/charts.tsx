@@ -1,73 +1,28 @@
 /** Bar and line charts of an answer, drawn by the server and the browser. The table has the same numbers. */
 import { scaleLinear, scalePoint } from 'd3-scale'
 import { line } from 'd3-shape'
-import type { ComponentChildren } from 'preact'
 import { ANALYSIS_TEXTS, limitsOf } from '../analysis.ts'
-import type { Catalog, Metric, QueryRow } from '../api.ts'
-import { codeOf, nameOf } from '../api.ts'
-import { unitOutsideLabel } from '../catalog-texts.ts'
-import { formatMonth, formatNumber, formatShort, type Language } from '../numbers.ts'
+import type { QueryRow } from '../api.ts'
+import { formatMonth, formatShort } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
-import { labelOf, metricOf } from '../parts/table.tsx'
-import { type Question, timeOf } from '../question.ts'
+import {
+  Chart,
+  type ChartProps,
+  Legend,
+  lastOf,
+  NARROW,
+  nameOfRow,
+  type Series,
+  type Size,
+  seriesOf,
+  shorten,
+  useChart,
+  valuesOf,
+  WIDE,
+} from './chart-parts.tsx'
 
 const BARS_MAX = 30
 const SERIES_MAX = 8
-
-interface ChartProps {
-  readonly question: Question
-  readonly catalog: Catalog
-  readonly rows: readonly QueryRow[]
-}
-
-/** @returns names of a row's members, except that of dimension `without` */
-const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: Language, without = ''): string =>
-  groupBy
-    .filter((dimension) => dimension !== without)
-    .map((dimension) =>
-      dimension === 'reference_period'
-        ? formatMonth(codeOf(row.dimensions[dimension]), language)
-        : nameOf(row.dimensions[dimension]),
-    )
-    .join(' · ')
-
-const shorten = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length - 1)}…`
-
-function useChart({ question, catalog }: ChartProps): {
-  readonly code: string
-  readonly metric: Metric | undefined
-  readonly label: string
-  readonly show: (value: number) => string
-} {
-  const { language } = useSite()
-  const [code = ''] = question.metrics
-  const metric = metricOf(catalog, code)
-  const show = (value: number): string => formatNumber(value, metric?.decimals ?? 0, language)
-  return { code, metric, label: labelOf(metric, language), show }
-}
-
-function Chart(props: {
-  readonly label: string
-  readonly metric: Metric | undefined
-  /** Number of drawn rows or series when there are more; else null. */
-  readonly limit: number | null
-  readonly children: ComponentChildren
-}) {
-  const { label, metric, limit, children } = props
-  const { t, language } = useSite()
-  const unit = unitOutsideLabel(metric, language)
-  return (
-    <figure class="chart">
-      <figcaption>
-        {label}
-        {unit === '' ? '' : ` (${unit})`}
-        {limit === null ? null : <small> {t.onlyFirst(limit)}</small>}
-      </figcaption>
-      {children}
-    </figure>
-  )
-}
 
 /** Bars as a list, so that screen readers read the names and long names wrap. Only the bars are SVG, in percent of the width. */
 export function Bars(props: ChartProps) {
@@ -135,89 +90,24 @@ function Whisker(props: {
   )
 }
 
-interface Point {
-  readonly value: number | null
-  readonly limits: readonly [number, number] | null
-}
-type Points = ReadonlyMap<string, Point>
-
 export function Lines(props: ChartProps) {
-  const { question, rows } = props
+  const { question } = props
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
-  const time = timeOf(question.groupBy) ?? ''
-  const periods = [...new Set(rows.map((row) => codeOf(row.dimensions[time])))].sort()
-  const series = new Map<string, Map<string, Point>>()
-  for (const row of rows) {
-    const name = nameOfRow(row, question.groupBy, language, time) || label
-    const points = series.get(name) ?? new Map<string, Point>()
-    points.set(codeOf(row.dimensions[time]), {
-      value: row.metrics[code] ?? null,
-      limits: limitsOf(row, code),
-    })
-    series.set(name, points)
-  }
-  const newest = periods.at(-1) ?? ''
+  const { periods, series } = seriesOf(props, { code, alone: label, language })
+  const newestOf = ([, points]: Series): number => lastOf(points, periods) ?? Number.NEGATIVE_INFINITY
   const shown = [...series]
-    .sort(([, left], [, right]) => (right.get(newest)?.value ?? -1) - (left.get(newest)?.value ?? -1))
+    .sort((left, right) => (newestOf(left) === newestOf(right) ? 0 : newestOf(right) - newestOf(left)))
     .slice(0, SERIES_MAX)
   const isNamed = question.groupBy.length > 1
   const drawing = { label, periods, series: shown, show, isNamed }
   return (
-    <Chart label={label} metric={metric} limit={series.size > SERIES_MAX ? SERIES_MAX : null}>
+    <Chart label={label} metric={metric} limit={series.length > SERIES_MAX ? SERIES_MAX : null}>
       <LinesDrawing {...drawing} size={WIDE} />
       <LinesDrawing {...drawing} size={NARROW} />
       {isNamed ? <Legend names={shown.map(([name]) => name)} /> : null}
     </Chart>
   )
-}
-
-function Legend({ names }: { readonly names: readonly string[] }) {
-  return (
-    <ul class="legend narrow">
-      {names.map((name, index) => (
-        <li key={name} class={`series series-${index}`}>
-          <svg viewBox="0 0 20 12" aria-hidden="true">
-            <path d="M1 6H19" />
-          </svg>{' '}
-          {name}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-interface Size {
-  readonly name: string
-  readonly width: number
-  readonly height: number
-  readonly margin: {
-    readonly top: number
-    readonly right: number
-    readonly bottom: number
-    readonly left: number
-  }
-  readonly months: number
-  /** True puts names at the ends of the lines, false in a legend below. */
-  readonly hasNames: boolean
-}
-
-/** Each chart is drawn in both sizes, and the style sheet shows one. Text of a shrunken drawing would be unreadable on a phone. */
-const WIDE: Size = {
-  name: 'wide-screen',
-  width: 720,
-  height: 340,
-  margin: { top: 16, right: 190, bottom: 30, left: 64 },
-  months: 7,
-  hasNames: true,
-}
-const NARROW: Size = {
-  name: 'narrow',
-  width: 358,
-  height: 260,
-  margin: { top: 16, right: 34, bottom: 30, left: 54 },
-  months: 3,
-  hasNames: false,
 }
 
 /** Distance between whiskers of one period, in units of the drawing. */
@@ -226,7 +116,7 @@ const WHISKER_STEP = 5
 function LinesDrawing(props: {
   readonly label: string
   readonly periods: readonly string[]
-  readonly series: readonly (readonly [name: string, points: Points])[]
+  readonly series: readonly Series[]
   readonly show: (value: number) => string
   readonly isNamed: boolean
   readonly size: Size
@@ -236,9 +126,7 @@ function LinesDrawing(props: {
   const hasNames = isNamed && size.hasNames
   const margin = { ...size.margin, right: hasNames ? size.margin.right : NARROW.margin.right }
   const { language } = useSite()
-  const values = series.flatMap(([, points]) =>
-    [...points.values()].flatMap(({ value, limits }) => (value === null ? [] : [value, ...(limits ?? [])])),
-  )
+  const values = valuesOf(series)
   const x = scalePoint<string>()
     .domain(periods)
     .range([margin.left, width - margin.right])
@@ -277,7 +165,7 @@ function LinesDrawing(props: {
           <g key={name} class={`series series-${index}`}>
             <path d={path ?? ''} />
             {periods.filter(hasValue).map((period) => {
-              const { value, limits } = points.get(period) ?? { value: null, limits: null }
+              const { value = null, limits = null } = points.get(period) ?? {}
               const [lower, upper] = limits ?? [0, 0]
               // Whiskers of several lines stand side by side, so that each can be read.
               const at = (x(period) ?? 0) + (index - (series.length - 1) / 2) * WHISKER_STEP
@@ -308,14 +196,6 @@ function LinesDrawing(props: {
       })}
     </svg>
   )
-}
-
-function lastOf(points: Points, periods: readonly string[]): number | null {
-  for (let index = periods.length - 1; index >= 0; index -= 1) {
-    const value = points.get(periods[index] ?? '')?.value ?? null
-    if (value !== null) return value
-  }
-  return null
 }
 
 const LABEL_HEIGHT = 15

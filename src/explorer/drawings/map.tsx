@@ -11,7 +11,9 @@ import { formatNumber } from '../numbers.ts'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import type { Question } from '../question.ts'
+import { ClassLegend, Hatch } from './chart-parts.tsx'
 import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from './map-shapes.ts'
+import { CHART_TEXTS } from './texts.ts'
 
 export const MAP_LEVELS: readonly string[] = [
   'municipality',
@@ -190,7 +192,7 @@ export function PlaceMap(props: {
           // Lower case, because SVG ignores tabIndex. The arrow keys move between areas.
           tabindex={0}
           role="application"
-          aria-label={`${t.views.map}: ${label}. ${t.mapHelp}`}
+          aria-label={`${CHART_TEXTS[language].views.map}: ${label}. ${t.mapHelp}`}
           onKeyDown={onKey}
           onWheel={(event) => {
             if (!event.ctrlKey && !event.metaKey) return
@@ -219,18 +221,7 @@ export function PlaceMap(props: {
             setZoom((old) => keepInside({ ...old, x: old.x + x * unit, y: old.y + y * unit }))
           }}
         >
-          <defs>
-            <pattern
-              id="hatched"
-              width="6"
-              height="6"
-              patternUnits="userSpaceOnUse"
-              patternTransform="rotate(45)"
-            >
-              <rect width="6" height="6" class="hatch-ground" />
-              <line x1="0" y1="0" x2="0" y2="6" class="hatch" />
-            </pattern>
-          </defs>
+          <Hatch id="hatched" />
           <g transform={`translate(${zoom.x} ${zoom.y}) scale(${zoom.scale})`}>
             {paths.classes.map((path, index) => (
               <path key={index} d={path} class={`place class-${index} of-${bounds.length}`} />
@@ -256,32 +247,12 @@ export function PlaceMap(props: {
           ? t.mapHelp
           : `${names.get(activePlace.code) || activePlace.name}: ${show(values.get(activePlace.code))}`}
       </p>
-      <ul class="legend" aria-label={t.mapLegend}>
-        {bounds.map((bound, index) => {
-          const from =
-            index === 0
-              ? Math.min(...[...values.values()].filter((value) => value !== null))
-              : bounds[index - 1]
-          return (
-            <li key={bound}>
-              <svg viewBox="0 0 20 12" aria-hidden="true">
-                <rect width="20" height="12" class={`class-${index} of-${bounds.length}`} />
-              </svg>{' '}
-              {index === 0 && from === bound
-                ? show(bound)
-                : `${index === 0 ? '' : '> '}${show(from)} – ${show(bound)}`}
-            </li>
-          )
-        })}
-        {paths.missing === '' ? null : (
-          <li>
-            <svg viewBox="0 0 20 12" aria-hidden="true">
-              <rect width="20" height="12" fill="url(#hatched)" />
-            </svg>{' '}
-            {t.noData}
-          </li>
-        )}
-      </ul>
+      <ClassLegend
+        bounds={bounds}
+        lowest={Math.min(...[...values.values()].filter((value) => value !== null))}
+        show={show}
+        hasMissing={paths.missing !== ''}
+      />
       {layout.isClipped ? <p class="hint">{t.farIslands}</p> : null}
     </figure>
   )

@@ -13,6 +13,7 @@ import {
   type Ratio,
   type ReleaseInfo,
 } from '../api.ts'
+import { type FunnelAnswers, loadFunnel } from '../drawings/funnel.tsx'
 import { GROUP, GROUP_CODES_MAX, type OwnGroup, resolveLines, type UnresolvedLine } from '../own-group.ts'
 import type { LoadContext } from '../page.ts'
 import type { CellRecords, Comparison } from '../parts/panels.tsx'
@@ -35,6 +36,8 @@ export interface ExploreData extends FormData {
   readonly answer: QueryAnswer | null
   readonly records: CellRecords | null
   readonly comparison: Comparison | null
+  /** Further answers of a funnel plot; null for other views and where a question has none. */
+  readonly funnel: FunnelAnswers | null
   /** Why there is no answer or no records, or null. */
   readonly problem: Problem | null
   readonly synthetic: boolean
@@ -44,6 +47,8 @@ export interface ExploreData extends FormData {
 const MEMBERS_MAX = 250
 /** Largest number of a filter's codes that are shown with their names. */
 const NAMED_CODES_MAX = 12
+/** Rows of a chart that a page without a script has. */
+const CHART_ROWS = 1000
 const LISTED_DIMENSIONS = new Set([
   'state',
   'region',
@@ -103,6 +108,7 @@ export async function loadCatalog(api: Api): Promise<Catalog> {
       ...ratioOf(metric),
       datasets: metric.datasets,
       dimensions: metric.dimensions,
+      limits: { method: metric.limits.method },
     })),
     dimensions: data.dimensions.map(({ code, label, label_en, operators }) => ({
       code,
@@ -192,6 +198,12 @@ async function loadRecords(
   return { sides: answers.map((answer, index) => ({ side: sides[index] ?? null, answer })) }
 }
 
+/** @returns rows that the server sends and draws at first; the browser asks for all that a view needs */
+function firstRowsOf({ view, page }: Question): number {
+  if (view === 'table') return PAGE_ROWS
+  return Math.max(page * PAGE_ROWS, view === 'map' ? 0 : CHART_ROWS)
+}
+
 /** Looks up the municipalities that a visitor pasted. @returns the question with their codes, and the lines that name none or several */
 async function resolveGroup(
   api: Api,
@@ -251,6 +263,7 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
     answer: null,
     records: null,
     comparison: null,
+    funnel: null,
     problem: null,
     synthetic,
   }
@@ -259,18 +272,20 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
   try {
     answer = await api.post<QueryAnswer>(
       '/v1/analytics/query',
-      // The server sends one page, because views that need all rows are drawn in the browser.
-      isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: PAGE_ROWS },
+      isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: firstRowsOf(question) },
     )
   } catch (error) {
     return { ...empty, problem: problemOf(error) }
   }
   let records: CellRecords | null = null
   let comparison: Comparison | null = null
+  let funnel: FunnelAnswers | null = null
   let problem: Problem | null = null
   const release = answer.meta.release_id
   try {
     records = await loadRecords(api, question, form.catalog, release)
+    if (question.view === 'funnel')
+      funnel = await loadFunnel(api, question, answer, metricOf(form.catalog, question.metrics[0] ?? ''))
     if (question.since !== '' && question.since !== release) {
       const { metrics, group_by, filters } = bodyOf(question)
       comparison = await api.post<Comparison>('/v1/analytics/compare', {
@@ -285,5 +300,5 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
   } catch (error) {
     problem = problemOf(error)
   }
-  return { ...empty, answer, records, comparison, problem, synthetic: answer.meta.synthetic === true }
+  return { ...empty, answer, records, comparison, funnel, problem, synthetic: answer.meta.synthetic === true }
 }

@@ -2,7 +2,12 @@
 import { codeOf, nameOf, type QueryAnswer } from '../api.ts'
 import { noteText } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
+import { Funnel, funnelOf } from '../drawings/funnel.tsx'
+import { HeatTable } from '../drawings/heat.tsx'
 import { MAP_LEVELS, PlaceMap } from '../drawings/map.tsx'
+import { SmallMultiples } from '../drawings/multiples.tsx'
+import { Scatter } from '../drawings/scatter.tsx'
+import { CHART_TEXTS } from '../drawings/texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
 import { ProblemNotice } from '../parts/layout.tsx'
@@ -10,7 +15,7 @@ import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
-import { change, lookUp, PAGE_ROWS, type Question, timeOf, VIEWS } from '../question.ts'
+import { change, lookUp, PAGE_ROWS, type Question, timeOf, VIEWS, type View } from '../question.ts'
 import { examplesOf } from './examples.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 
@@ -46,7 +51,7 @@ export function AnswerTitle({ data }: { readonly data: ExploreData }) {
   )
 }
 
-function View({ data }: { readonly data: ExploreData }) {
+function ExploreView({ data }: { readonly data: ExploreData }) {
   const { t } = useSite()
   const { question, answer } = data
   const isStart = question.metrics.length === 0
@@ -130,13 +135,13 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   return (
     <>
       <nav class="views" aria-label={t.view}>
-        {VIEWS.map((view) => (
+        {VIEWS.filter((view) => view === question.view || canShow(view, question, catalog)).map((view) => (
           <a
             key={view}
             href={questionHref({ ...question, view, page: 1 })}
             aria-current={question.view === view ? 'page' : undefined}
           >
-            {t.views[view]}
+            {CHART_TEXTS[language].views[view]}
           </a>
         ))}
       </nav>
@@ -151,6 +156,9 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
         )}
         <div class="primary-column">
           <Drawing data={data} answer={answer} />
+          {question.view === 'table' || answer.data.length >= count ? null : (
+            <p class="hint">{t.rows(show(answer.data.length), show(count))}</p>
+          )}
           <Pictures data={data} answer={answer} />
           <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
           <p class="pages">
@@ -190,6 +198,16 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   )
 }
 
+/** @returns whether a view has something to draw, or can say which rows it needs */
+function canShow(view: View, question: Question, catalog: ExploreData['catalog']): boolean {
+  const { metrics, groupBy } = question
+  if (view === 'scatter') return metrics.length > 1
+  if (view === 'funnel') return funnelOf(question, metricOf(catalog, metrics[0] ?? '')) !== null
+  return (view !== 'multiples' && view !== 'heat') || hasSeries(groupBy)
+}
+
+const hasSeries = (groupBy: readonly string[]): boolean => groupBy.length > 1 && timeOf(groupBy) !== undefined
+
 /** Buttons that save the drawing as an image, with release and fingerprint in it. They need a script. */
 function Pictures({ data, answer }: { readonly data: ExploreData; readonly answer: QueryAnswer }) {
   const { t, isLive } = useSite()
@@ -223,8 +241,16 @@ export function Drawing({ data, answer }: { readonly data: ExploreData; readonly
   const { question, catalog, periods } = data
   const [level = ''] = question.groupBy
   const props = { question, catalog, rows: answer.data }
+  const texts = CHART_TEXTS[language]
   if (question.view === 'table') return null
   if (question.view === 'bars') return <Bars {...props} />
+  if (question.view === 'multiples' || question.view === 'heat') {
+    if (!hasSeries(question.groupBy)) return <p class="notice">{texts.needsSeries}</p>
+    return question.view === 'heat' ? <HeatTable {...props} /> : <SmallMultiples {...props} />
+  }
+  if (question.view === 'scatter')
+    return question.metrics.length > 1 ? <Scatter {...props} /> : <p class="notice">{texts.needsTwo}</p>
+  if (question.view === 'funnel') return <Funnel {...props} funnel={data.funnel} />
   if (question.view === 'lines') {
     if (timeOf(question.groupBy) !== undefined) return <Lines {...props} />
     const groupBy = [...question.groupBy, 'reference_period']
@@ -264,5 +290,5 @@ export const EXPLORE: PageModule<ExploreData> = {
       ? texts.title
       : question.metrics.map((code) => labelOf(metricOf(catalog, code), language) || code).join('; '),
   isSynthetic: ({ synthetic }) => synthetic,
-  View,
+  View: ExploreView,
 }

@@ -1,8 +1,10 @@
 /** The page of an indicator: what it says, the states from the largest value on, its course, and the answer to take along. */
+
 import { Fragment } from 'preact'
 import { type Answer, type Catalog, type Metric, orNull, type QueryAnswer } from '../api.ts'
 import { formulaText, unitOutsideLabel } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
+import { CHART_TEXTS } from '../drawings/texts.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { VerifyPanel } from '../parts/panels.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
@@ -11,7 +13,7 @@ import { change, EMPTY_QUESTION, pageBodyOf, type Question } from '../question.t
 import { loadCatalog } from './explore-load.ts'
 
 interface DescribedMetric extends Metric {
-  readonly limits: { readonly text: string }
+  readonly limits: Metric['limits'] & { readonly text: string }
   readonly sheet: {
     readonly method: string
     readonly meaning: string
@@ -98,7 +100,7 @@ function View({ data }: { readonly data: IndicatorData }) {
         )}
         {ranking === null ? null : (
           <section class="block">
-            <h2>{t.views.table}</h2>
+            <h2>{CHART_TEXTS[language].views.table}</h2>
             <ResultTable
               question={ranking.question}
               catalog={catalog}

@@ -1,0 +1,221 @@
+/** Parts that the charts of an answer share: figure with title and unit, names of rows, series over time, sizes and legends. */
+import type { ComponentChildren } from 'preact'
+import { limitsOf } from '../analysis.ts'
+import type { Catalog, Metric, QueryRow } from '../api.ts'
+import { codeOf, nameOf } from '../api.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
+import { formatMonth, formatNumber, type Language } from '../numbers.ts'
+import { useSite } from '../parts/site.tsx'
+import { labelOf, metricOf } from '../parts/table.tsx'
+import { type Question, timeOf } from '../question.ts'
+
+export interface ChartProps {
+  readonly question: Question
+  readonly catalog: Catalog
+  readonly rows: readonly QueryRow[]
+}
+
+/** @returns names of a row's members, except that of dimension `without` */
+export const nameOfRow = (
+  row: QueryRow,
+  groupBy: readonly string[],
+  language: Language,
+  without = '',
+): string =>
+  groupBy
+    .filter((dimension) => dimension !== without)
+    .map((dimension) =>
+      dimension === 'reference_period'
+        ? formatMonth(codeOf(row.dimensions[dimension]), language)
+        : nameOf(row.dimensions[dimension]),
+    )
+    .join(' · ')
+
+export const shorten = (text: string, length: number): string =>
+  text.length <= length ? text : `${text.slice(0, length - 1)}…`
+
+export function useChart({ question, catalog }: ChartProps): {
+  readonly code: string
+  readonly metric: Metric | undefined
+  readonly label: string
+  readonly show: (value: number) => string
+} {
+  const { language } = useSite()
+  const [code = ''] = question.metrics
+  const metric = metricOf(catalog, code)
+  const show = (value: number): string => formatNumber(value, metric?.decimals ?? 0, language)
+  return { code, metric, label: labelOf(metric, language), show }
+}
+
+export function Chart(props: {
+  readonly label: string
+  readonly metric: Metric | undefined
+  /** Number of drawn rows or series when there are more; else null. */
+  readonly limit: number | null
+  readonly children: ComponentChildren
+}) {
+  const { label, metric, limit, children } = props
+  const { t, language } = useSite()
+  const unit = unitOutsideLabel(metric, language)
+  return (
+    <figure class="chart">
+      <figcaption>
+        {label}
+        {unit === '' ? '' : ` (${unit})`}
+        {limit === null ? null : <small> {t.onlyFirst(limit)}</small>}
+      </figcaption>
+      {children}
+    </figure>
+  )
+}
+
+export interface Point {
+  readonly value: number | null
+  readonly limits: readonly [number, number] | null
+  readonly comparator: number | null
+}
+export type Points = ReadonlyMap<string, Point>
+
+/** A course of values by period, named by the members of a row that are not its period. */
+export type Series = readonly [name: string, points: Points]
+
+/** @param code metric @returns periods, oldest first, and series in the order of the rows; a series without other members has the name `alone` */
+export function seriesOf(
+  { question, rows }: ChartProps,
+  { code, alone, language }: { readonly code: string; readonly alone: string; readonly language: Language },
+): { readonly periods: readonly string[]; readonly series: readonly Series[] } {
+  const time = timeOf(question.groupBy) ?? ''
+  const periods = [...new Set(rows.map((row) => codeOf(row.dimensions[time])))].sort()
+  const members = question.groupBy.filter((dimension) => dimension !== time)
+  // Places of different states may have the same name.
+  const series = new Map<string, [name: string, points: Map<string, Point>]>()
+  for (const row of rows) {
+    const key = JSON.stringify(members.map((dimension) => codeOf(row.dimensions[dimension])))
+    const [name, points] = series.get(key) ?? [
+      nameOfRow(row, members, language) || alone,
+      new Map<string, Point>(),
+    ]
+    points.set(codeOf(row.dimensions[time]), {
+      value: row.metrics[code] ?? null,
+      limits: limitsOf(row, code),
+      comparator: row.metrics[`${code}__comparator`] ?? null,
+    })
+    series.set(key, [name, points])
+  }
+  return { periods, series: [...series.values()] }
+}
+
+/** @returns the newest value that a series has; null where it has none */
+export function lastOf(points: Points, periods: readonly string[]): number | null {
+  for (let index = periods.length - 1; index >= 0; index -= 1) {
+    const value = points.get(periods[index] ?? '')?.value ?? null
+    if (value !== null) return value
+  }
+  return null
+}
+
+/** @returns every value and limit of series */
+export const valuesOf = (series: readonly Series[]): number[] =>
+  series.flatMap(([, points]) =>
+    [...points.values()].flatMap(({ value, limits }) => (value === null ? [] : [value, ...(limits ?? [])])),
+  )
+
+export function Legend({ names }: { readonly names: readonly string[] }) {
+  return (
+    <ul class="legend narrow">
+      {names.map((name, index) => (
+        <li key={name} class={`series series-${index}`}>
+          <svg viewBox="0 0 20 12" aria-hidden="true">
+            <path d="M1 6H19" />
+          </svg>{' '}
+          {name}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+export interface Size {
+  readonly name: 'wide-screen' | 'narrow'
+  readonly width: number
+  readonly height: number
+  readonly margin: {
+    readonly top: number
+    readonly right: number
+    readonly bottom: number
+    readonly left: number
+  }
+  readonly months: number
+  /** True puts names at the ends of the lines, false in a legend below. */
+  readonly hasNames: boolean
+}
+
+/** Each chart is drawn in both sizes, and the style sheet shows one. Text of a shrunken drawing would be unreadable on a phone. */
+export const WIDE: Size = {
+  name: 'wide-screen',
+  width: 720,
+  height: 340,
+  margin: { top: 16, right: 190, bottom: 30, left: 64 },
+  months: 7,
+  hasNames: true,
+}
+export const NARROW: Size = {
+  name: 'narrow',
+  width: 358,
+  height: 260,
+  margin: { top: 16, right: 34, bottom: 30, left: 54 },
+  months: 3,
+  hasNames: false,
+}
+
+/** Stripes for places without data. An identifier is used once in a page, so each drawing has its own. */
+export function Hatch({ id }: { readonly id: string }) {
+  return (
+    <defs>
+      <pattern id={id} width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+        <rect width="6" height="6" class="hatch-ground" />
+        <line x1="0" y1="0" x2="0" y2="6" class="hatch" />
+      </pattern>
+    </defs>
+  )
+}
+
+/** Value ranges of quantile classes, and stripes where something has no data. */
+export function ClassLegend(props: {
+  /** Upper bounds, ascending. */
+  readonly bounds: readonly number[]
+  readonly lowest: number
+  readonly show: (value: number) => string
+  readonly hasMissing: boolean
+}) {
+  const { bounds, lowest, show, hasMissing } = props
+  const { t } = useSite()
+  const rangeOf = (bound: number, index: number): string => {
+    const from = index === 0 ? lowest : (bounds[index - 1] ?? lowest)
+    return index === 0 && from === bound
+      ? show(bound)
+      : `${index === 0 ? '' : '> '}${show(from)} – ${show(bound)}`
+  }
+  return (
+    <ul class="legend" aria-label={t.mapLegend}>
+      {bounds.map((bound, index) => (
+        <li key={bound}>
+          <svg viewBox="0 0 20 12" aria-hidden="true">
+            <rect width="20" height="12" class={`class-${index} of-${bounds.length}`} />
+          </svg>{' '}
+          {rangeOf(bound, index)}
+        </li>
+      ))}
+      {hasMissing ? (
+        <li>
+          <svg viewBox="0 0 20 12" aria-hidden="true">
+            {/* Stripes of another drawing vanish with it where the style sheet hides it. */}
+            <Hatch id="legend-hatch" />
+            <rect width="20" height="12" fill="url(#legend-hatch)" />
+          </svg>{' '}
+          {t.noData}
+        </li>
+      ) : null}
+    </ul>
+  )
+}

@@ -1,0 +1,155 @@
+/** Small multiples: one course for each row on the same scale, drawn by the server and the browser. The table has the same numbers. */
+import { scaleLinear, scalePoint } from 'd3-scale'
+import { area, line } from 'd3-shape'
+import { formatMonth, formatShort } from '../numbers.ts'
+import { useSite } from '../parts/site.tsx'
+import {
+  Chart,
+  type ChartProps,
+  NARROW,
+  type Points,
+  type Series,
+  type Size,
+  seriesOf,
+  shorten,
+  useChart,
+  valuesOf,
+  WIDE,
+} from './chart-parts.tsx'
+import { CHART_TEXTS } from './texts.ts'
+
+const PANELS_MAX = 24
+/** Columns of panels, and letters that fit above one. */
+const COLUMNS = { 'wide-screen': [4, 20], narrow: [2, 20] } as const
+const PANEL = { height: 118, top: 20, bottom: 18, gap: 14 }
+const LEFT = 44
+
+export function SmallMultiples(props: ChartProps) {
+  const { language } = useSite()
+  const { code, metric, label, show } = useChart(props)
+  const { periods, series } = seriesOf(props, { code, alone: label, language })
+  const shown = series.slice(0, PANELS_MAX)
+  const isCompared = shown.some(([, points]) =>
+    [...points.values()].some(({ comparator }) => comparator !== null),
+  )
+  const drawing = { label, periods, series: shown, show }
+  return (
+    <Chart label={label} metric={metric} limit={series.length > PANELS_MAX ? PANELS_MAX : null}>
+      <Panels {...drawing} size={WIDE} />
+      <Panels {...drawing} size={NARROW} />
+      {isCompared ? <p class="hint">{CHART_TEXTS[language].comparator}</p> : null}
+    </Chart>
+  )
+}
+
+function Panels(props: {
+  readonly label: string
+  readonly periods: readonly string[]
+  readonly series: readonly Series[]
+  readonly show: (value: number) => string
+  readonly size: Size
+}) {
+  const { label, periods, series, show, size } = props
+  const { t, language } = useSite()
+  const [columns, letters] = COLUMNS[size.name]
+  const width = (size.width - LEFT) / columns
+  const inner = width - PANEL.gap
+  const compared = series.flatMap(([, points]) =>
+    [...points.values()].flatMap(({ comparator }) => comparator ?? []),
+  )
+  const values = [...valuesOf(series), ...compared]
+  const x = scalePoint<string>()
+    .domain(periods)
+    .range([4, inner - 4])
+  const y = scaleLinear()
+    .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
+    .nice(3)
+    .range([PANEL.height - PANEL.bottom, PANEL.top + 6])
+  const [first = '', last = ''] = [periods[0], periods.at(-1)]
+  const nameOf = (period: string): string => formatMonth(period, language)
+  /** @returns the first and the last value of a course with their periods */
+  const textOf = (points: Points): string => {
+    const measured = periods.filter((period) => (points.get(period)?.value ?? null) !== null)
+    const [from, to] = [measured[0], measured.at(-1)]
+    if (from === undefined || to === undefined) return t.noData
+    const shown = (period: string): string => show(points.get(period)?.value ?? 0)
+    return t.profile.courseText(shown(from), nameOf(from), shown(to), nameOf(to))
+  }
+  return (
+    <svg
+      viewBox={`0 0 ${size.width} ${Math.ceil(series.length / columns) * PANEL.height}`}
+      role="img"
+      aria-label={label}
+      class={`lines multiples ${size.name}`}
+    >
+      {series.map(([name, points], index) => {
+        const [column, row] = [index % columns, Math.floor(index / columns)]
+        const isLowest = index + columns >= series.length
+        return (
+          <g key={index} transform={`translate(${LEFT + column * width} ${row * PANEL.height})`}>
+            <title>{`${name}: ${textOf(points)}`}</title>
+            <text x="0" y="14" class="panel-name">
+              {shorten(name, letters)}
+            </text>
+            {y.ticks(3).map((tick) => (
+              <g key={tick}>
+                <line x1="0" x2={inner} y1={y(tick)} y2={y(tick)} class="grid" />
+                {column > 0 ? null : (
+                  <text x="-6" y={y(tick) + 4} text-anchor="end">
+                    {formatShort(tick, language)}
+                  </text>
+                )}
+              </g>
+            ))}
+            <PanelCourse points={points} periods={periods} x={(period) => x(period) ?? 0} y={y} />
+            {isLowest ? (
+              <>
+                <text x="0" y={PANEL.height - 3}>
+                  {nameOf(first)}
+                </text>
+                <text x={inner} y={PANEL.height - 3} text-anchor="end">
+                  {periods.length > 1 ? nameOf(last) : ''}
+                </text>
+              </>
+            ) : null}
+          </g>
+        )
+      })}
+    </svg>
+  )
+}
+
+/** Band of the limits, dashed comparator, and the course with a dot at its newest value. */
+function PanelCourse(props: {
+  readonly points: Points
+  readonly periods: readonly string[]
+  readonly x: (period: string) => number
+  readonly y: (value: number) => number
+}) {
+  const { points, periods, x, y } = props
+  const measuredAt = (period: string): number | null => points.get(period)?.value ?? null
+  const limitsOf = (period: string) => points.get(period)?.limits ?? null
+  const comparatorOf = (period: string): number | null => points.get(period)?.comparator ?? null
+  const band = area<string>()
+    .defined((period) => limitsOf(period) !== null)
+    .x(x)
+    .y0((period) => y(limitsOf(period)?.[0] ?? 0))
+    .y1((period) => y(limitsOf(period)?.[1] ?? 0))(periods)
+  const course = line<string>()
+    .defined((period) => measuredAt(period) !== null)
+    .x(x)
+    .y((period) => y(measuredAt(period) ?? 0))(periods)
+  const compared = line<string>()
+    .defined((period) => comparatorOf(period) !== null)
+    .x(x)
+    .y((period) => y(comparatorOf(period) ?? 0))(periods)
+  const newest = periods.findLast((period) => measuredAt(period) !== null)
+  return (
+    <g class="series series-0">
+      {band === null ? null : <path d={band} class="band" />}
+      {compared === null ? null : <path d={compared} class="comparator" />}
+      <path d={course ?? ''} />
+      {newest === undefined ? null : <circle cx={x(newest)} cy={y(measuredAt(newest) ?? 0)} r="3" />}
+    </g>
+  )
+}

@@ -1,0 +1,71 @@
+/** Points in a plane with two axes: what the scatter plot and the funnel plot share. */
+import type { ScaleContinuousNumeric } from 'd3-scale'
+import type { ComponentChildren } from 'preact'
+import { formatShort } from '../numbers.ts'
+import { useSite } from '../parts/site.tsx'
+import { type Size, shorten } from './chart-parts.tsx'
+
+export type Axis = ScaleContinuousNumeric<number, number>
+
+const MARGIN = { top: 26, right: 16, bottom: 44, left: 58 }
+const TICKS = { 'wide-screen': 9, narrow: 4 } as const
+const TITLE_LETTERS = { 'wide-screen': 90, narrow: 44 } as const
+
+/** @returns range of the horizontal and of the vertical axis */
+export const rangesOf = ({
+  width,
+  height,
+}: Size): { readonly x: [number, number]; readonly y: [number, number] } => ({
+  x: [MARGIN.left, width - MARGIN.right],
+  y: [height - MARGIN.bottom, MARGIN.top],
+})
+
+export function Plane(props: {
+  readonly label: string
+  readonly x: Axis
+  readonly y: Axis
+  readonly xTitle: string
+  readonly yTitle: string
+  readonly size: Size
+  readonly children: ComponentChildren
+}) {
+  const { label, x, y, xTitle, yTitle, size, children } = props
+  const { language } = useSite()
+  const { width, height, name } = size
+  const letters = TITLE_LETTERS[name]
+  const bottom = height - MARGIN.bottom
+  return (
+    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} class={`lines plane ${name}`}>
+      <text x="4" y="14" class="axis-title">
+        {shorten(yTitle, letters)}
+      </text>
+      <text x={width - MARGIN.right} y={height - 6} text-anchor="end" class="axis-title">
+        {shorten(xTitle, letters)}
+      </text>
+      {y.ticks(6).map((tick) => (
+        <g key={tick}>
+          <line x1={MARGIN.left} x2={width - MARGIN.right} y1={y(tick)} y2={y(tick)} class="grid" />
+          <text x={MARGIN.left - 8} y={y(tick) + 4} text-anchor="end">
+            {formatShort(tick, language)}
+          </text>
+        </g>
+      ))}
+      {ticksOf(x, TICKS[name]).map((tick) => (
+        <g key={tick}>
+          <line x1={x(tick)} x2={x(tick)} y1={MARGIN.top} y2={bottom} class="grid" />
+          <text x={x(tick)} y={bottom + 16} text-anchor="middle">
+            {formatShort(tick, language)}
+          </text>
+        </g>
+      ))}
+      {children}
+    </svg>
+  )
+}
+
+/** @returns ticks; a logarithmic scale offers ten for each power, of which as many are left as have space */
+function ticksOf(axis: Axis, count: number): number[] {
+  const ticks = axis.ticks(count)
+  const step = Math.ceil(ticks.length / count)
+  return ticks.filter((_, index) => index % step === 0)
+}

@@ -1,0 +1,263 @@
+/** Small multiples, heat tables, scatter plots and funnel plots of the explorer: each number drawn is that of the API. */
+import t from 'tap'
+import { funnelLimits } from '../../src/explorer/drawings/funnel-limits.ts'
+import { formatMonth } from '../../src/explorer/numbers.ts'
+import { LEVEL_CONSTANTS, LIMIT_LEVELS } from '../../src/model/limits/levels.ts'
+import { createDraws } from '../fixtures/draws.ts'
+import { startExplorer } from '../fixtures/explorer-server.ts'
+import { poisson, wilson } from '../fixtures/limits-twin.ts'
+import { makeSmallRelease } from '../fixtures/small-release.ts'
+
+const server = await startExplorer({ release: await makeSmallRelease('admissions') })
+t.teardown(() => server.close())
+
+const draw = async (search: string): Promise<string> =>
+  (await (await fetch(`${server.address}/explorer${search}`)).text()).replaceAll('&amp;', '&')
+const ask = async (body: unknown) => {
+  const response = await fetch(`${server.address}/v1/analytics/query`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${server.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+  return (await response.json()) as any
+}
+const shown = (value: number, decimals = 2): string =>
+  new Intl.NumberFormat('pt-BR', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
+    value,
+  )
+const figureOf = (html: string): string => /<figure.*?<\/figure>/s.exec(html)?.[0] ?? ''
+const titlesOf = (html: string): string[] =>
+  [...figureOf(html).matchAll(/<title>(.*?)<\/title>/gs)].map(([, title = '']) => title)
+/** Each chart is drawn for wide and for narrow screens. */
+const SIZES = 2
+
+const MONTHS = ['2026-03', '2026-04', '2026-05']
+const COURSE =
+  '?m=hospital_mortality_share&by=state,reference_period&in.state=AC,AP,RR&from=2026-03&to=2026-05'
+const courseBody = {
+  metrics: ['hospital_mortality_share'],
+  group_by: ['state', 'reference_period'],
+  filters: [
+    { dimension: 'state', operator: 'IN', value: ['AC', 'AP', 'RR'] },
+    { dimension: 'reference_period', operator: 'BETWEEN', value: ['2026-03', '2026-05'] },
+  ],
+}
+
+t.test('a heat table has a cell with its value for each place and month, stripes without data', async (t) => {
+  const [html, { data }] = await Promise.all([draw(`${COURSE}&view=heat`), ask(courseBody)])
+  const titles = titlesOf(html)
+  t.equal(data.length, 9)
+  for (const { dimensions, metrics } of data) {
+    const value = metrics.hospital_mortality_share
+    const title = `${dimensions.state.name}, ${formatMonth(dimensions.reference_period.code, 'pt')}: ${value === null ? 'sem dado' : shown(value)}`
+    t.equal(titles.filter((found) => found === title).length, SIZES, title)
+  }
+  const missing = data.filter(
+    (row: { metrics: Record<string, unknown> }) => row.metrics.hospital_mortality_share === null,
+  )
+  t.ok(missing.length > 0)
+  t.equal(
+    figureOf(html).match(/<rect[^>]*fill="url\(#(heat-wide-screen|heat-narrow|legend-hatch)\)"/g)?.length,
+    SIZES * missing.length + 1,
+    'stripes, also in the legend',
+  )
+  t.match(figureOf(html), /<li>.*class-0 of-5.*<\/li>/s, 'five classes')
+})
+
+t.test(
+  'small multiples say first and last value; limits are a band, the comparator a dashed line',
+  async (t) => {
+    const [html, { data }] = await Promise.all([
+      draw(`${COURSE}&view=multiples&limits=0.95&compare=country`),
+      ask(courseBody),
+    ])
+    for (const code of ['AC', 'AP', 'RR']) {
+      const rows = data.filter(
+        // biome-ignore lint/suspicious/noExplicitAny: as above
+        ({ dimensions, metrics }: any) =>
+          dimensions.state.code === code && metrics.hospital_mortality_share !== null,
+      )
+      const [first, last] = [rows[0], rows.at(-1)]
+      const textOf = (row: typeof first): string =>
+        `${shown(row.metrics.hospital_mortality_share)} (${formatMonth(row.dimensions.reference_period.code, 'pt')})`
+      const title = `${first.dimensions.state.name}: De ${textOf(first)} a ${textOf(last)}`
+      t.equal(titlesOf(html).filter((found) => found.startsWith(title)).length, SIZES, title)
+    }
+    t.equal(figureOf(html).match(/class="band"/g)?.length, SIZES * 3)
+    const compared = await draw(
+      '?m=hospital_mortality_share&by=residence_municipality,reference_period&in.residence_state=RR&from=2026-03&to=2026-05&compare=state&view=multiples',
+    )
+    t.match(figureOf(compared), /class="comparator"/)
+    t.match(figureOf(compared), 'tracejado: comparador')
+  },
+)
+
+t.test('places of the same name are two rows', async (t) => {
+  const { data } = await ask({
+    metrics: ['population_census'],
+    group_by: ['municipality'],
+    limit: 10_000,
+  })
+  const codes = new Map<string, number[]>()
+  for (const { dimensions } of data)
+    codes.set(dimensions.municipality.name, [
+      ...(codes.get(dimensions.municipality.name) ?? []),
+      dimensions.municipality.code,
+    ])
+  const [name = '', twins = []] = [...codes].find(([, found]) => found.length > 1) ?? []
+  t.equal(twins.length > 1, true, `${name}: ${twins.join(', ')}`)
+  const html = await draw(
+    `?m=facilities_count&by=municipality,reference_period&in.municipality=${twins.join()}&from=2026-03&to=2026-05&view=heat`,
+  )
+  t.equal(titlesOf(html).filter((title) => title === name).length, SIZES * twins.length, 'each has its row')
+})
+
+t.test('a scatter plot shows two metrics of each row, and a third as its size', async (t) => {
+  const metrics = ['beds_existing_per_100k', 'facilities_per_100k', 'population_census']
+  const [html, { data }] = await Promise.all([
+    draw(`?m=${metrics.join()}&by=state&view=scatter`),
+    ask({ metrics, group_by: ['state'] }),
+  ])
+  const titles = titlesOf(html)
+  for (const { dimensions, metrics: values } of data) {
+    const title = titles.filter((found) => found.startsWith(`${dimensions.state.name}. `))
+    t.equal(title.length, SIZES, dimensions.state.name)
+    for (const [metric, decimals] of [
+      ['beds_existing_per_100k', 2],
+      ['facilities_per_100k', 2],
+      ['population_census', 0],
+    ] as const)
+      t.match(title[0], `: ${shown(values[metric], decimals)}`)
+  }
+  t.match(figureOf(html), `${data.length} pontos.`)
+  t.match(await draw('?m=facilities_count&by=state&view=scatter'), 'acrescente outra à pergunta')
+  t.notMatch(await draw('?m=facilities_count&by=state'), 'view=scatter', 'one metric has no such view')
+})
+
+for (const [metric, denominator, place, filter] of [
+  ['icsap_share', 'icsap_universe_admissions', 'residence_municipality', 'residence_state'],
+  ['admissions_per_10k', 'population_census', 'residence_municipality', 'residence_state'],
+  ['hospital_mortality_share', 'admissions', 'facility', 'state'],
+] as const)
+  t.test(
+    `a funnel plot of ${metric}: outside are places whose limits leave out the value of all`,
+    async (t) => {
+      const states = ['AC', 'RR']
+      const filters = [
+        { dimension: filter, operator: 'IN', value: states },
+        {
+          dimension: 'reference_period',
+          operator: 'BETWEEN',
+          value: MONTHS.filter((_, index) => index !== 1),
+        },
+      ]
+      const html = await draw(
+        `?m=${metric}&by=${place}&in.${filter}=${states.join()}&from=2026-03&to=2026-05&view=funnel`,
+      )
+      const [{ data }, { data: together }, { data: counted }] = await Promise.all([
+        ask({ metrics: [metric], group_by: [place], filters, limits: 0.998, limit: 10_000 }),
+        ask({ metrics: [metric], filters, group_by: [] }),
+        denominator === 'population_census'
+          ? ask({
+              metrics: [denominator],
+              group_by: ['municipality'],
+              filters: [{ dimension: 'state', operator: 'IN', value: states }],
+              limit: 10_000,
+            })
+          : ask({ metrics: [denominator], group_by: [place], filters, limit: 10_000 }),
+      ])
+      const centre = together[0].metrics[metric]
+      const titles = titlesOf(html)
+      const count = { above: 0, below: 0, points: 0 }
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      const codeOf = ({ dimensions }: any): string => String((Object.values(dimensions)[0] as any).code)
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      const among = new Map(counted.map((row: any) => [codeOf(row), row.metrics[denominator]]))
+      for (const row of data) {
+        const value = row.metrics[metric]
+        const people = (among.get(codeOf(row)) ?? 0) as number
+        if (value === null || people <= 0) continue
+        count.points += 1
+        const isAbove = row.metrics[`${metric}__lower`] > centre
+        const isBelow = row.metrics[`${metric}__upper`] < centre
+        if (isAbove) count.above += 1
+        if (isBelow) count.below += 1
+        const text = isAbove
+          ? 'acima dos limites de 99,8 %'
+          : isBelow
+            ? 'abaixo dos limites de 99,8 %'
+            : 'dentro dos limites'
+        const found = titles.filter(
+          (title) =>
+            title.startsWith(`${row.dimensions[place].name}: ${shown(value)}, ${text}`) &&
+            title.endsWith(`: ${shown(people, 0)}`),
+        )
+        if (found.length < SIZES) t.fail(`${row.dimensions[place].name}: ${shown(value)}, ${text}, ${people}`)
+      }
+      t.ok(count.points > 10, `${count.points} points`)
+      t.match(figureOf(html), `Todos juntos: ${shown(centre)}`)
+      t.match(
+        figureOf(html),
+        `De ${count.points} pontos, acima dos limites de 99,8 %: ${count.above}; abaixo: ${count.below}.`,
+      )
+    },
+  )
+
+t.test('a funnel plot of places that were not all collected is around those that were', async (t) => {
+  const html = await draw('?m=hospital_mortality_share&by=state&period=2026-05&view=funnel')
+  const { data } = await ask({
+    metrics: ['hospital_mortality_share'],
+    group_by: ['state'],
+    filters: [{ dimension: 'reference_period', operator: 'EQ', value: '2026-05' }],
+  })
+  const collected = data.filter(
+    (row: { metrics: Record<string, unknown> }) => row.metrics.hospital_mortality_share !== null,
+  )
+  t.ok(collected.length > 0 && collected.length < data.length)
+  const together = await ask({
+    metrics: ['hospital_mortality_share'],
+    group_by: [],
+    filters: [
+      { dimension: 'reference_period', operator: 'EQ', value: '2026-05' },
+      // biome-ignore lint/suspicious/noExplicitAny: as above
+      { dimension: 'state', operator: 'IN', value: collected.map((row: any) => row.dimensions.state.code) },
+    ],
+  })
+  t.match(figureOf(html), `Todos juntos: ${shown(together.data[0].metrics.hospital_mortality_share)}`)
+  for (const search of [
+    '?m=bed_capacity_sus&by=state&view=funnel',
+    '?m=hospital_mortality_share&by=state,reference_period&view=funnel',
+  ])
+    t.match(await draw(search), 'O funil compara proporções e taxas', search)
+})
+
+t.test('a value lies beyond a curve exactly when its limits leave out the centre', async (t) => {
+  const { draw: drawBelow } = createDraws(31)
+  const between = (from: number, to: number): number => from + drawBelow(to - from + 1)
+  let outside = 0
+  for (let count = 0; count < 4000; count += 1) {
+    const level = LIMIT_LEVELS[count % 2] ?? 0.95
+    const { z } = LEVEL_CONSTANTS[level]
+    const isWilson = count % 4 < 2
+    const denominator = between(10, 20_000)
+    // Below 10 events the exact limits of Poisson decide, which Byar's curve comes near to.
+    const events = isWilson ? between(0, denominator) : between(10, Math.max(10, Math.floor(denominator / 5)))
+    const share = (events / denominator) * (between(50, 150) / 100)
+    if (share <= 0 || (isWilson && share >= 1)) continue
+    const kind = { method: isWilson ? 'wilson' : 'poisson', scale: 1000 } as const
+    const [low, high] = funnelLimits(kind, share * 1000, denominator, z)
+    const value = (events / denominator) * 1000
+    const [lower, upper] = isWilson
+      ? (wilson(events, denominator, level) ?? [0, 0])
+      : poisson(events, level).map((limit) => limit / denominator)
+    const [isAbove, isBelow] = [(lower ?? 0) > share, (upper ?? 0) < share]
+    const near = 1e-6 * value
+    if (isAbove || isBelow) outside += 1
+    if (isAbove !== value > high && Math.abs(value - high) > near)
+      t.fail(`${events} of ${denominator}, ${share}`)
+    if (isBelow !== value < low && Math.abs(value - low) > near)
+      t.fail(`${events} of ${denominator}, ${share}`)
+  }
+  t.ok(outside > 500 && outside < 3500, `${outside} outside`)
+})
