@@ -78,7 +78,7 @@ t.test('every statement has equal rows on the next version', { skip: withoutPyth
   for (const { kind, drawn, hasLists } of RELEASES) {
     const { releasesDir } = await makeSmallRelease(kind)
     const recorder = createStatementRecorder()
-    const client = await openClient(releasesDir, 1, { residentBytes: 0, watch: recorder.record })
+    const client = await openClient(releasesDir, 1, { watch: recorder.record })
     t.teardown(() => client.close())
     const view = client.store.current() as ReleaseView
     if (hasLists) await readLists(client, answered)

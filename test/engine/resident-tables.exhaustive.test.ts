@@ -27,14 +27,14 @@ import { createDraws } from '../fixtures/draws.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases } from '../fixtures/rings.ts'
-import { makeEngine, makeSmallRelease, openReleases } from '../fixtures/small-release.ts'
+import { makeEngine, makeSmallRelease, openReleases, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const QUESTIONS = cases(120, 30)
 /** Pages of the files that DuckDB keeps beside. */
 const FILE_CACHE = 2 ** 23
 const small = await makeSmallRelease('admissions')
-const warm = await openReleases(small.releasesDir, 2)
-const cold = await openReleases(small.releasesDir, 2, 0)
+const warm = await openReleases(small.releasesDir, 2, RESIDENT_BYTES)
+const cold = await openReleases(small.releasesDir, 2)
 const bareId = await forgeRelease(small.releasesDir, small.result.analytics, (folder, manifest) => {
   for (const name of PRE_AGGREGATE_NAMES) rmSync(join(folder, name), { recursive: true, force: true })
   manifest.datasets = {}

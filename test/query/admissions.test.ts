@@ -23,10 +23,10 @@ import { decimal } from '../fixtures/oracle.ts'
 import { ADMISSION_METRICS } from '../fixtures/registry-metrics.ts'
 import { countOf, secondRing } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
-const client = await openClient(small.releasesDir)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
 const folderOf = (id: string | null): string => join(small.releasesDir, id ?? '')

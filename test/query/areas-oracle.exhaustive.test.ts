@@ -40,7 +40,7 @@ import {
   type PeriodsQuestion,
 } from '../fixtures/periods-oracle.ts'
 import { countOf } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const QUESTIONS = countOf(250, 250)
 const PERIODS = countOf(100, 150)
@@ -85,7 +85,7 @@ for (const [name, files] of Object.entries(financingFiles({ all, ufs, chance }))
 }
 const joined = await importPaths([folder], { releasesDir, maxRejected: 0.001 })
 writePointer(releasesDir, joined.analytics)
-const client = await openClient(releasesDir)
+const client = await openClient(releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 
 const connection = await (await DuckDBInstance.create(':memory:')).connect()

@@ -32,7 +32,7 @@ import {
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases, countOf, secondRing } from '../fixtures/rings.ts'
-import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES, temporaryFolder } from '../fixtures/small-release.ts'
 
 const { draw, pick, shuffle } = createDraws(41)
 const DATASETS = ['facilities', 'beds', 'equipment', 'services'] as const
@@ -79,7 +79,7 @@ async function oracleDataOf(client: Client, snapshots: string, onlyState?: strin
 }
 
 const gaps = await makeSmallRelease('gaps')
-const client = await openClient(gaps.releasesDir)
+const client = await openClient(gaps.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 const data = await oracleDataOf(client, gaps.snapshots)
 t.teardown(() => client.close())
 
@@ -366,7 +366,7 @@ t.test(
   'order, repetition and the number of threads change nothing; pages are the whole',
   secondRing,
   async (t) => {
-    const two = await openClient(gaps.releasesDir, 2)
+    const two = await openClient(gaps.releasesDir, 2, { residentBytes: RESIDENT_BYTES })
     for (let turn = 0; turn < cases(100, 6); turn += 1) {
       const question = drawQuestion(DATASETS[turn % 4] as DatasetName, data)
       const { body: first } = await client.query({ ...question, limit: 7 })

@@ -29,10 +29,10 @@ import {
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { countOf } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const { folder, releasesDir } = await makeSmallRelease('admissions')
-const client = await openClient(releasesDir)
+const client = await openClient(releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 const data = await readOracleData(client, ['2026-03', '2026-04', '2026-05'])
 const { draw, pick, shuffle } = createDraws(23)

@@ -17,10 +17,10 @@ import { openClient } from '../fixtures/client.ts'
 import { decimal } from '../fixtures/oracle.ts'
 import { FINANCING_METRICS } from '../fixtures/registry-metrics.ts'
 import { secondRing } from '../fixtures/rings.ts'
-import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('financing')
-const client = await openClient(small.releasesDir)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
 const view = (name: string, id: string | null, dataset: string, where = ''): Promise<unknown> =>

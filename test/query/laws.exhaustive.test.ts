@@ -10,14 +10,14 @@ import { createDraws } from '../fixtures/draws.ts'
 import { COLUMNS, DIMENSIONS_OF, datasetOf, isPeople, isPerPeople } from '../fixtures/oracle.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { countOf } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 import { trinoOfTests } from '../fixtures/trino.ts'
 
 /** Trino takes some tenths of a second for each. */
 const QUERIES = countOf(3000, trinoOfTests === null ? 250 : 80)
 const small = await makeSmallRelease('admissions')
-const client = await openClient(small.releasesDir)
-const twoThreads = await openClient(small.releasesDir, 2)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
+const twoThreads = await openClient(small.releasesDir, 2, { residentBytes: RESIDENT_BYTES })
 t.teardown(async () => {
   await client.close()
   await twoThreads.close()

@@ -7,10 +7,10 @@ import { openClient } from '../fixtures/client.ts'
 import { createOptionsQuestions } from '../fixtures/options-questions.ts'
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { countOf } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
-const client = await openClient(small.releasesDir)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 const data = await readOracleData(client, ['2026-03', '2026-04', '2026-05'])
 const drawQuestion = createOptionsQuestions(data, 12)

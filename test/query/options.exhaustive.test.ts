@@ -8,11 +8,11 @@ import { type ExpectedRow, expect } from '../fixtures/options-oracle.ts'
 import { createOptionsQuestions } from '../fixtures/options-questions.ts'
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { cases, countOf } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
-const client = await openClient(small.releasesDir)
-const twoThreads = await openClient(small.releasesDir, 2)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
+const twoThreads = await openClient(small.releasesDir, 2, { residentBytes: RESIDENT_BYTES })
 t.teardown(async () => {
   await client.close()
   await twoThreads.close()

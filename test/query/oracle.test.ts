@@ -26,10 +26,10 @@ import {
 import { readOracleData } from '../fixtures/oracle-data.ts'
 import { REGISTRY_METRICS } from '../fixtures/registry-metrics.ts'
 import { cases, secondRing } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('admissions')
-const client = await openClient(small.releasesDir)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 const data = await readOracleData(client, ['2026-03', '2026-04', '2026-05'])
 const { pick, shuffle } = createDraws(5)

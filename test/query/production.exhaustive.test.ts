@@ -19,10 +19,10 @@ import { compareWithTwin, sumGroups, type TwinAnswer, type TwinQuestion } from '
 import { decimal } from '../fixtures/oracle.ts'
 import { OUTPATIENT_METRICS } from '../fixtures/registry-metrics.ts'
 import { secondRing } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease('production')
-const client = await openClient(small.releasesDir)
+const client = await openClient(small.releasesDir, 1, { residentBytes: RESIDENT_BYTES })
 t.teardown(() => client.close())
 const connection = await (await DuckDBInstance.create(':memory:')).connect()
 const folderOf = (id: string | null): string => join(small.releasesDir, id ?? '')

@@ -25,7 +25,7 @@ import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { sharedPath, skipWithoutShared } from '../fixtures/shared-data.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const FILES = ['RDRR0801', 'RDRR1412', 'RDAP1405', 'RDAC2203', 'RDDF2302']
 /** State → months that were collected, by the names of the files. */
@@ -64,7 +64,7 @@ t.test('drawn questions over real files agree with the oracle', { skip: skipWith
   for (const name of FILES) cpSync(sharedPath(`sih/${name}.dbc`), join(path, `${name}.dbc`))
   const made = await importPaths([path], { releasesDir, maxRejected: 0.01 })
   writePointer(releasesDir, made.analytics)
-  const client = await openClient(releasesDir)
+  const client = await openClient(releasesDir, 1, { residentBytes: RESIDENT_BYTES })
   t.teardown(() => client.close())
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
   const rowsOf = async (id: string | null, dataset: string, columns: string): Promise<AreaRow[]> =>

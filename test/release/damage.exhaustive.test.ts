@@ -17,7 +17,7 @@ import { makeSmallRelease } from '../fixtures/small-release.ts'
 const CASES = countOf(250, 40)
 const STARTS = countOf(250, 15)
 const { releasesDir, result } = await makeSmallRelease(1)
-const client = await openClient(releasesDir, 1, { residentBytes: 0 })
+const client = await openClient(releasesDir)
 t.teardown(() => client.close())
 const view = client.store.current() as ReleaseView
 const chance = createChance(47)
@@ -177,7 +177,7 @@ t.test('a refused release is damaged, not absent', async (t) => {
   const statuses = async (from: Client, id: string): Promise<number[]> =>
     Promise.all(paths.map(async (path) => (await from.get(`/v1/releases/${id}${path}`)).status))
   const fresh = async (): Promise<Client> => {
-    const opened = await openClient(releasesDir, 1, { residentBytes: 0 })
+    const opened = await openClient(releasesDir)
     t.teardown(() => opened.close())
     return opened
   }

@@ -12,7 +12,7 @@ import { workerEntry } from '../../src/workers/entry.ts'
 import { makeSmallRelease, openReleases, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
-const { engine, store, close } = await openReleases(small.releasesDir, 1, 0)
+const { engine, store, close } = await openReleases(small.releasesDir)
 t.teardown(close)
 const view = store.current() as ReleaseView
 const folder = temporaryFolder('failures')
