@@ -221,7 +221,7 @@ t.test(
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         // Themes differ in their colors alone, so the second is checked by the rules of color.
-        const rules = colorScheme === 'light' ? {} : { runOnly: { type: 'tag', values: ['cat.color'] } }
+        const rules = colorScheme === 'light' ? {} : { runOnly: ['color-contrast', 'link-in-text-block'] }
         const found = await page.evaluate(async (rules) => {
           // biome-ignore lint/suspicious/noExplicitAny: axe-core is a global of the page here.
           const { violations } = await (globalThis as any).axe.run(document, {
