@@ -58,19 +58,21 @@ export function funnelOf(
 export async function loadFunnel(
   api: Api,
   question: Question,
-  { data: rows }: QueryAnswer,
+  { data: rows, meta: { release_id } }: QueryAnswer,
   metric: Metric | undefined,
 ): Promise<FunnelAnswers | null> {
   const kind = funnelOf(question, metric)
   if (kind === null) return null
   const { group_by, filters, groupings, ...rest } = bodyOf(question)
   const kept = Object.fromEntries(
-    (['over_period', 'incomplete', 'include_ignored', 'expected_release_id'] as const).flatMap((name) =>
+    (['over_period', 'incomplete', 'include_ignored'] as const).flatMap((name) =>
       name in rest ? [[name, rest[name]]] : [],
     ),
   )
+  // A release that is promoted meanwhile would mix its numbers with those of the answer.
+  const pinned = { ...kept, expected_release_id: release_id }
   const ask = (body: Partial<QueryBody>): Promise<QueryAnswer> =>
-    api.post<QueryAnswer>('/v1/analytics/query', { ...kept, ...body })
+    api.post<QueryAnswer>('/v1/analytics/query', { ...pinned, ...body })
   const askTogether = async (more: QueryBody['filters']): Promise<number | null> => {
     const { data } = await ask({ metrics: [kind.code], group_by: [], filters: [...filters, ...more] })
     return data[0]?.metrics[kind.code] ?? null
