@@ -25,14 +25,16 @@ if (chromiumPath === undefined) {
 }
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Two months a year apart, in service; beside it the release with gaps, which lacks states of the newer one. */
+/** Two months a year apart, and deaths and births, in service; beside it the release with gaps, which lacks states of the newer one. */
 async function makeYear(): Promise<SmallRelease & { readonly other: string }> {
   const folder = temporaryFolder('explorer-year')
   const releasesDir = join(folder, 'releases')
   const snapshots = join(folder, 'data')
-  await writeDemonstration({ out: snapshots, scale: 'small', seed: 1, periods: 13 })
+  await writeDemonstration({ out: snapshots, scale: 'small', seed: 1, periods: 13, vitalRecords: true })
   const result = await importPaths(
-    ['ibge', 'datasus', 'territory', 'cnes/2025-05', 'cnes/2026-05'].map((path) => join(snapshots, path)),
+    ['ibge', 'datasus', 'territory', 'cnes/2025-05', 'cnes/2026-05', 'SIM', 'SINASC'].map((path) =>
+      join(snapshots, path),
+    ),
     { releasesDir, maxRejected: 0.001, makesRows: false },
   )
   const gaps = await makeSmallRelease('gaps')
@@ -683,6 +685,219 @@ t.test(
     await page.context().close()
   },
 )
+
+/** What a visitor does, counted: each click, and each text that is typed and sent with Enter. */
+function createSteps(page: Page) {
+  let count = 0
+  return {
+    count: () => count,
+    async click(wanted: Locator): Promise<void> {
+      count += 1
+      await wanted.click()
+      await settle(page)
+    },
+    /** By keyboard alone. */
+    async press(wanted: Locator): Promise<void> {
+      count += 1
+      await tabTo(page, wanted)
+      await page.keyboard.press('Enter')
+      await settle(page)
+    },
+    async search(text: string, field = page.getByRole('searchbox').first()): Promise<void> {
+      count += 1
+      await tabTo(page, field)
+      await page.keyboard.type(text)
+      await page.keyboard.press('Enter')
+      await settle(page)
+    },
+  }
+}
+type Steps = ReturnType<typeof createSteps>
+
+const BOA_VISTA = 'municipality/1400100'
+const placeLink = (page: Page, place: string): Locator =>
+  page.locator(`.results-list a[href="/explorer/places/${place}"]`).first()
+// biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+const profileOf = async (place: string): Promise<any> => {
+  const headers = { authorization: `Bearer ${server.key}` }
+  const { data } = await (await fetch(`${server.address}/v1/profiles/${place}`, { headers })).json()
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  return data.blocks.flatMap((block: any) => block.indicators)
+}
+
+interface Task {
+  readonly name: string
+  readonly of: 'year' | 'admissions'
+  /** Most steps from the home page. */
+  readonly most: number
+  run(t: Test, page: Page, steps: Steps): Promise<void>
+}
+const TASKS: readonly Task[] = [
+  {
+    name: 'a manager: is infant mortality of my town higher than its state’s? (keyboard)',
+    of: 'year',
+    most: 2,
+    async run(t, page, steps) {
+      await steps.search('Boa Vista')
+      await steps.press(placeLink(page, BOA_VISTA))
+      const indicator = (await profileOf(BOA_VISTA)).find(
+        ({ metric }: { metric: string }) => metric === 'infant_mortality_rate',
+      )
+      const row = page
+        .locator('tr', { has: page.locator('a[href="/explorer/indicators/infant_mortality_rate"]') })
+        .first()
+      const text = await row.innerText()
+      t.match(text, shown(indicator.value, 2))
+      t.match(text, shown(indicator.comparator, 2), 'the state beside it')
+      const words = { lower: 'menor que lá', similar: 'parecido', higher: 'maior que lá' }
+      t.match(text, words[indicator.significance as keyof typeof words])
+    },
+  },
+  {
+    name: 'a manager: who has more beds per inhabitant than my town?',
+    of: 'admissions',
+    most: 3,
+    async run(t, page, steps) {
+      await steps.search('Boa Vista')
+      await steps.click(placeLink(page, BOA_VISTA))
+      const rank = page.locator('a[href^="/explorer?m=beds_existing_per_100k&by=municipality"]').first()
+      const place = Number(/\d+/.exec(await rank.innerText())?.[0])
+      await steps.click(rank)
+      const row = page.locator('table.results tbody tr').nth(place - 1)
+      t.match(await row.innerText(), 'Boa Vista', `it is number ${place} of the table`)
+    },
+  },
+  {
+    name: 'a manager: which regions lost ICU beds in a year?',
+    of: 'year',
+    most: 1,
+    async run(t, page, steps) {
+      await steps.click(page.getByRole('link', { name: 'Que regiões de saúde perderam leitos de UTI' }))
+      const { data } = await ask({
+        metrics: ['icu_beds_existing'],
+        group_by: ['health_region'],
+        filters: [{ dimension: 'reference_period', operator: 'EQ', value: '2026-05' }],
+        change: { to: '-12' },
+        order_by: [{ field: 'icu_beds_existing__change', direction: 'asc' }],
+        limit: 5,
+      })
+      const rows = await page.locator('table.results tbody tr').allInnerTexts()
+      for (const [index, { label, metrics }] of data.entries()) {
+        t.match(rows[index], label)
+        t.match(rows[index]?.replace('−', '-'), shown(metrics.icu_beds_existing__change))
+      }
+    },
+  },
+  {
+    name: 'a manager: which regions have more avoidable admissions than chance explains? (keyboard)',
+    of: 'admissions',
+    most: 1,
+    async run(t, page, steps) {
+      await steps.press(page.getByRole('link', { name: 'Internações evitáveis' }))
+      t.match(await page.locator('figure').innerText(), /acima dos limites de 99,8 %: \d+; abaixo: \d+/)
+    },
+  },
+  {
+    name: 'a manager: where do the people of my town go to hospital?',
+    of: 'admissions',
+    most: 3,
+    async run(t, page, steps) {
+      await steps.search('Boa Vista')
+      await steps.click(placeLink(page, BOA_VISTA))
+      await steps.click(page.locator(`a[href="/explorer/places/${BOA_VISTA}/flows"]`))
+      t.match(await page.locator('#content').innerText(), 'Onde são internados os que moram aqui')
+    },
+  },
+  {
+    name: 'a manager: how does my town compare with another one?',
+    of: 'year',
+    most: 5,
+    async run(t, page, steps) {
+      await steps.search('Boa Vista')
+      await steps.click(placeLink(page, BOA_VISTA))
+      await steps.click(page.getByRole('link', { name: 'Comparar com outros lugares' }))
+      await steps.search('Rio Branco', page.locator('#add-place'))
+      await steps.click(page.locator('.add-place a', { hasText: 'Rio Branco' }).first())
+      t.match(page.url(), 'place=municipality:1400100&place=municipality:1200401')
+      const row = page
+        .locator('tr', { has: page.locator('a[href="/explorer/indicators/beds_sus_per_100k"]') })
+        .first()
+      for (const place of [BOA_VISTA, 'municipality/1200401']) {
+        const { value } = (await profileOf(place)).find(
+          ({ metric }: { metric: string }) => metric === 'beds_sus_per_100k',
+        )
+        t.match(await row.innerText(), shown(value, 2), place)
+      }
+    },
+  },
+  {
+    name: 'an auditor: prove this number, to the row of the published file and without this server',
+    of: 'year',
+    most: 3,
+    async run(t, page, steps) {
+      await steps.click(page.getByRole('link', { name: 'Leitos por 100 mil habitantes, por estado' }))
+      await steps.click(
+        page.locator('table.results tbody tr', { hasText: 'Roraima' }).locator('a.cell').first(),
+      )
+      await steps.click(page.locator('#lineage summary', { hasText: 'SHA-256' }).first())
+      const panel = await page.locator('#lineage').innerText()
+      t.match(panel, /[0-9a-f]{64}/, 'SHA-256 of the file')
+      t.match(panel, /tbLeito|rlEstabComplementar|LT/, 'name of the file')
+      await prove(t, page)
+    },
+  },
+  {
+    name: 'a journalist: an image of a map that says where it is from',
+    of: 'year',
+    most: 2,
+    async run(t, page, steps) {
+      await steps.click(page.getByRole('link', { name: 'no mapa' }))
+      await page.locator('figure.map path').first().waitFor()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        steps.click(page.locator('[data-picture=svg]')),
+      ])
+      t.match(readFileSync(await download.path(), 'utf8'), release.result.analytics)
+    },
+  },
+  {
+    name: 'a journalist: quote a number with its source (keyboard)',
+    of: 'year',
+    most: 2,
+    async run(t, page, steps) {
+      await steps.press(page.getByRole('link', { name: 'Leitos por 100 mil habitantes, por estado' }))
+      await steps.press(page.locator('summary', { hasText: 'Citação' }))
+      const citation = await page.locator('details', { hasText: 'Citação' }).innerText()
+      t.match(citation, release.result.analytics)
+      t.match(citation, /[0-9a-f]{64}/)
+    },
+  },
+  {
+    name: 'a journalist: the course of a number of my town as a chart',
+    of: 'year',
+    most: 3,
+    async run(t, page, steps) {
+      await steps.search('Boa Vista')
+      await steps.click(placeLink(page, BOA_VISTA))
+      await steps.click(
+        page.locator('a[href^="/explorer?m=bed_capacity_existing&by=reference_period"]').first(),
+      )
+      t.ok(await page.locator('figure.chart .lines:visible').isVisible())
+      t.ok((await page.locator('table.results tbody tr').count()) >= 2, 'both months')
+    },
+  },
+]
+
+for (const { name, of, most, run: runTask } of TASKS)
+  t.test(`${name}: ${most} steps from home`, async (t) => {
+    const { page, problems } = await open('/', { at: (of === 'year' ? server : admissions).address })
+    const steps = createSteps(page)
+    await runTask(t, page, steps)
+    t.equal(steps.count(), most, 'steps')
+    t.ok(most <= 5)
+    t.same(problems, [])
+    await page.context().close()
+  })
 
 t.test('the picture of the README', async (t) => {
   const file = fileURLToPath(new URL('../../docs/explorer.png', import.meta.url))

@@ -58,6 +58,33 @@ export function examplesOf(catalog: Catalog, language: 'pt' | 'en', newest: stri
       },
       ['bed_capacity_sus'],
     ],
+    [
+      isPt
+        ? 'Que regiões de saúde perderam leitos de UTI em um ano?'
+        : 'Which health regions lost ICU beds in a year?',
+      {
+        ...EMPTY_QUESTION,
+        metrics: ['icu_beds_existing'],
+        groupBy: ['health_region'],
+        from: newest,
+        to: newest,
+        change: '-12',
+        order: 'icu_beds_existing__change',
+      },
+      ['icu_beds_existing', 'health_region'],
+    ],
+    [
+      isPt
+        ? 'Internações evitáveis: que regiões diferem mais do que o acaso explica?'
+        : 'Avoidable admissions: which regions differ by more than chance explains?',
+      {
+        ...EMPTY_QUESTION,
+        metrics: ['icsap_share'],
+        groupBy: ['residence_health_region'],
+        view: 'funnel',
+      },
+      ['icsap_share', 'residence_health_region'],
+    ],
   ]
   return list.filter(([, , needed]) => needed.every(has)).map(([label, question]) => [label, question])
 }
