@@ -132,6 +132,15 @@ t.test('a scatter plot shows two metrics of each row, and a third as its size', 
       t.match(title[0], `: ${shown(values[metric], decimals)}`)
   }
   t.match(figureOf(html), `${data.length} pontos.`)
+  t.notMatch(figureOf(html), 'escala log', 'zeros have no logarithm')
+  const skewed = await draw(
+    '?m=population_census,population_growth_since_census&by=municipality&view=scatter',
+  )
+  t.equal(
+    figureOf(skewed).match(/class="axis-title">População do censo \(habitantes\), escala log</g)?.length,
+    SIZES,
+    'populations differ by more than 200 times',
+  )
   t.match(await draw('?m=facilities_count&by=state&view=scatter'), 'acrescente outra à pergunta')
   t.notMatch(await draw('?m=facilities_count&by=state'), 'view=scatter', 'one metric has no such view')
 })

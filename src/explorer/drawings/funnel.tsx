@@ -211,10 +211,11 @@ function FunnelDrawing(props: {
       .defined((denominator) => limitAt(denominator) <= (y.domain()[1] ?? 0))
     return draw(at) ?? ''
   }
+  const axisTitle = isLinear ? xTitle : `${xTitle}, ${texts.logarithmic}`
   const textOf = ({ name, value, denominator, place }: Dot): string =>
     `${name}: ${show(value)}, ${texts.funnel[place]}; ${xTitle}: ${formatNumber(denominator, 0, language)}`
   return (
-    <Plane label={label} x={x} y={y} xTitle={xTitle} yTitle={yTitle} size={size}>
+    <Plane label={label} x={x} y={y} xTitle={axisTitle} yTitle={yTitle} size={size}>
       <line x1={ranges.x[0]} x2={ranges.x[1]} y1={y(centre)} y2={y(centre)} class="centre" />
       {([0, 1] as const).map((side) => (
         <g key={side}>

@@ -63,9 +63,14 @@ export function Plane(props: {
   )
 }
 
-/** @returns ticks; a logarithmic scale offers ten for each power, of which as many are left as have space */
+/** First digits of the ticks of a logarithmic scale, fewer where there is less space. */
+const FIRST_DIGITS = ['123456789', '125', '13', '1']
+
+/** @returns ticks; of the ten for each power that a logarithmic scale offers, those with round first digits that have space */
 function ticksOf(axis: Axis, count: number): number[] {
   const ticks = axis.ticks(count)
-  const step = Math.ceil(ticks.length / count)
-  return ticks.filter((_, index) => index % step === 0)
+  const sets = FIRST_DIGITS.map((digits) =>
+    ticks.filter((tick) => digits.includes(tick.toExponential()[0] ?? '')),
+  )
+  return ticks.length <= count + 1 ? ticks : (sets.find((set) => set.length <= count) ?? ticks.slice(0, 1))
 }

@@ -1,15 +1,17 @@
 /** A scatter plot of two metrics, the size of the points by a third. Drawn by the server and the browser; the table has the same numbers. */
-import { scaleLinear, scaleSqrt } from 'd3-scale'
+import { scaleLinear, scaleLog, scaleSqrt } from 'd3-scale'
 import { codeOf, type QueryRow } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { Chart, type ChartProps, NARROW, nameOfRow, type Size, WIDE } from './chart-parts.tsx'
-import { Plane, rangesOf } from './plane.tsx'
+import { type Axis, Plane, rangesOf } from './plane.tsx'
 import { CHART_TEXTS } from './texts.ts'
 
 const RADIUS = 4
+/** Radius of points that are so many that they would cover each other. */
+const MANY = { points: 500, radius: 2.5 }
 const RADIUS_MAX = 18
 /** Points up to which a short code, such as that of a state, stands at each. */
 const NAMED_MAX = 30
@@ -54,7 +56,20 @@ export function Scatter(props: ChartProps) {
   })
   const label = texts.scatter(first.title, second.title)
   const count = (value: number): string => formatNumber(value, 0, language)
-  const drawing = { label, dots, xTitle: first.title, yTitle: second.title }
+  const titleOf = (title: string, values: readonly number[]): string =>
+    isLogarithmic(values) ? `${title}, ${texts.logarithmic}` : title
+  const drawing = {
+    label,
+    dots,
+    xTitle: titleOf(
+      first.title,
+      dots.map((dot) => dot.x),
+    ),
+    yTitle: titleOf(
+      second.title,
+      dots.map((dot) => dot.y),
+    ),
+  }
   return (
     <Chart label={label} metric={undefined} limit={null}>
       <ScatterDrawing {...drawing} size={WIDE} />
@@ -82,19 +97,13 @@ function ScatterDrawing(props: {
 }) {
   const { label, dots, xTitle, yTitle, size } = props
   const ranges = rangesOf(size)
-  const [x, y] = [
-    scaleLinear()
-      .domain(extentOf(dots.map((dot) => dot.x)))
-      .nice()
-      .range(ranges.x),
-    scaleLinear()
-      .domain(extentOf(dots.map((dot) => dot.y)))
-      .nice()
-      .range(ranges.y),
-  ]
+  const [xValues, yValues] = [dots.map((dot) => dot.x), dots.map((dot) => dot.y)]
+  const x = axisOf(xValues, ranges.x)
+  const y = axisOf(yValues, ranges.y)
   const radius = scaleSqrt()
     .domain([0, Math.max(...dots.map((dot) => dot.size ?? 0)) || 1])
     .range([1, RADIUS_MAX])
+  const plain = dots.length > MANY.points ? MANY.radius : RADIUS
   // Large points first, so that none hides a smaller one.
   const drawn = dots.some((dot) => dot.size !== null)
     ? [...dots].sort((left, right) => (right.size ?? 0) - (left.size ?? 0))
@@ -106,7 +115,7 @@ function ScatterDrawing(props: {
           key={index}
           cx={x(dot.x).toFixed(1)}
           cy={y(dot.y).toFixed(1)}
-          r={dot.size === null ? RADIUS : radius(Math.max(0, dot.size)).toFixed(1)}
+          r={dot.size === null ? plain : radius(Math.max(0, dot.size)).toFixed(1)}
           class="dot"
         >
           <title>{dot.text}</title>
@@ -145,9 +154,15 @@ function namedOf(
   return placed
 }
 
-/** @returns the smallest and the largest value; a range around a single one */
-function extentOf(values: readonly number[]): [number, number] {
-  const [low, high] = [Math.min(...values), Math.max(...values)]
-  if (values.length === 0) return [0, 1]
-  return low < high ? [low, high] : [low - 1, high + 1]
+/** Values above zero that differ by more than this factor stand on a logarithmic axis; the small ones would be one heap otherwise. */
+const LINEAR_MAX = 200
+
+const isLogarithmic = (values: readonly number[]): boolean =>
+  values.length > 0 && Math.min(...values) > 0 && Math.max(...values) > LINEAR_MAX * Math.min(...values)
+
+/** @returns an axis from the smallest to the largest value, or around a single one */
+function axisOf(values: readonly number[], range: readonly [number, number]): Axis {
+  const [low, high] = values.length === 0 ? [0, 1] : [Math.min(...values), Math.max(...values)]
+  if (isLogarithmic(values)) return scaleLog([low / 1.1, high * 1.1], range)
+  return scaleLinear(low < high ? [low, high] : [low - 1, high + 1], range).nice()
 }

@@ -17,6 +17,7 @@ const PT = {
   needsTwo:
     'A dispersão compara duas métricas: acrescente outra à pergunta. Uma terceira dá o tamanho dos pontos.',
   scatter: (x: string, y: string) => `${y} por ${x}`,
+  logarithmic: 'escala log',
   size: (label: string) => `Tamanho dos pontos: ${label}`,
   points: (count: string) => `${count} pontos`,
   missing: (count: string) => `${count} sem dado não têm ponto.`,
@@ -58,6 +59,7 @@ const EN: Texts = {
   needsTwo:
     'A scatter plot compares two metrics: add another to the question. A third gives the size of the points.',
   scatter: (x, y) => `${y} by ${x}`,
+  logarithmic: 'log scale',
   size: (label) => `Size of the points: ${label}`,
   points: (count) => `${count} points`,
   missing: (count) => `${count} without data have no point.`,
