@@ -3,6 +3,8 @@
  * or PNG file with title, drawing, legend and source, whose colors are those of the page.
  */
 
+import { shorten } from './drawings/chart-parts.tsx'
+
 const SVG = 'http://www.w3.org/2000/svg'
 const WIDTH = 960
 const MARGIN = 24
@@ -62,9 +64,6 @@ function copyOf(drawing: SVGElement, attributes: Attributes): SVGElement {
   for (const [key, value] of Object.entries(attributes)) copy.setAttribute(key, String(value))
   return copy
 }
-
-const shorten = (text: string, length: number): string =>
-  text.length <= length ? text : `${text.slice(0, length - 1)}…`
 
 /** @returns lines of whole words */
 function wrap(text: string, length: number): string[] {

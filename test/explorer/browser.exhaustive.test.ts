@@ -222,20 +222,15 @@ t.test(
       await session.send('Runtime.evaluate', { expression: AXE })
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
-        // Themes differ in their colors alone, so the second is checked by the rules of color.
-        const rules = colorScheme === 'light' ? {} : { runOnly: ['color-contrast', 'link-in-text-block'] }
-        const found = await page.evaluate(async (rules) => {
+        const found = await page.evaluate(async () => {
           // biome-ignore lint/suspicious/noExplicitAny: axe-core is a global of the page here.
-          const { violations } = await (globalThis as any).axe.run(document, {
-            resultTypes: ['violations'],
-            ...rules,
-          })
+          const { violations } = await (globalThis as any).axe.run(document, { resultTypes: ['violations'] })
           return violations.map(
             // biome-ignore lint/suspicious/noExplicitAny: as above.
             (violation: any) =>
               `${violation.id}: ${violation.nodes[0].html} ${violation.nodes[0].failureSummary}`,
           )
-        }, rules)
+        })
         t.same(found, [], `${name}, ${colorScheme}`)
       }
       t.same(problems, [], `${name}: no errors`)
@@ -686,7 +681,7 @@ t.test(
   },
 )
 
-/** What a visitor does, counted: each click, and each text that is typed and sent with Enter. */
+/** Acts as a visitor and counts the steps: each click, and each text that is typed and sent with Enter. */
 function createSteps(page: Page) {
   let count = 0
   return {
@@ -715,14 +710,22 @@ function createSteps(page: Page) {
 type Steps = ReturnType<typeof createSteps>
 
 const BOA_VISTA = 'municipality/1400100'
-const placeLink = (page: Page, place: string): Locator =>
-  page.locator(`.results-list a[href="/explorer/places/${place}"]`).first()
+/** Searches for the town on the home page and opens its profile: two steps. */
+async function openBoaVista(page: Page, steps: Steps, way: 'click' | 'press' = 'click'): Promise<void> {
+  await steps.search('Boa Vista')
+  await steps[way](page.locator(`.results-list a[href="/explorer/places/${BOA_VISTA}"]`).first())
+}
+const rowOf = (page: Page, metric: string): Promise<string> =>
+  page
+    .locator('tr', { has: page.locator(`a[href="/explorer/indicators/${metric}"]`) })
+    .first()
+    .innerText()
 // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
-const profileOf = async (place: string): Promise<any> => {
+const indicatorOf = async (place: string, metric: string): Promise<any> => {
   const headers = { authorization: `Bearer ${server.key}` }
   const { data } = await (await fetch(`${server.address}/v1/profiles/${place}`, { headers })).json()
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  return data.blocks.flatMap((block: any) => block.indicators)
+  return data.blocks.flatMap((block: any) => block.indicators).find((found: any) => found.metric === metric)
 }
 
 interface Task {
@@ -738,15 +741,9 @@ const TASKS: readonly Task[] = [
     of: 'year',
     most: 2,
     async run(t, page, steps) {
-      await steps.search('Boa Vista')
-      await steps.press(placeLink(page, BOA_VISTA))
-      const indicator = (await profileOf(BOA_VISTA)).find(
-        ({ metric }: { metric: string }) => metric === 'infant_mortality_rate',
-      )
-      const row = page
-        .locator('tr', { has: page.locator('a[href="/explorer/indicators/infant_mortality_rate"]') })
-        .first()
-      const text = await row.innerText()
+      await openBoaVista(page, steps, 'press')
+      const indicator = await indicatorOf(BOA_VISTA, 'infant_mortality_rate')
+      const text = await rowOf(page, 'infant_mortality_rate')
       t.match(text, shown(indicator.value, 2))
       t.match(text, shown(indicator.comparator, 2), 'the state beside it')
       const words = { lower: 'menor que lá', similar: 'parecido', higher: 'maior que lá' }
@@ -758,8 +755,7 @@ const TASKS: readonly Task[] = [
     of: 'admissions',
     most: 3,
     async run(t, page, steps) {
-      await steps.search('Boa Vista')
-      await steps.click(placeLink(page, BOA_VISTA))
+      await openBoaVista(page, steps)
       const rank = page.locator('a[href^="/explorer?m=beds_existing_per_100k&by=municipality"]').first()
       const place = Number(/\d+/.exec(await rank.innerText())?.[0])
       await steps.click(rank)
@@ -802,8 +798,7 @@ const TASKS: readonly Task[] = [
     of: 'admissions',
     most: 3,
     async run(t, page, steps) {
-      await steps.search('Boa Vista')
-      await steps.click(placeLink(page, BOA_VISTA))
+      await openBoaVista(page, steps)
       await steps.click(page.locator(`a[href="/explorer/places/${BOA_VISTA}/flows"]`))
       t.match(await page.locator('#content').innerText(), 'Onde são internados os que moram aqui')
     },
@@ -813,21 +808,14 @@ const TASKS: readonly Task[] = [
     of: 'year',
     most: 5,
     async run(t, page, steps) {
-      await steps.search('Boa Vista')
-      await steps.click(placeLink(page, BOA_VISTA))
+      await openBoaVista(page, steps)
       await steps.click(page.getByRole('link', { name: 'Comparar com outros lugares' }))
       await steps.search('Rio Branco', page.locator('#add-place'))
       await steps.click(page.locator('.add-place a', { hasText: 'Rio Branco' }).first())
       t.match(page.url(), 'place=municipality:1400100&place=municipality:1200401')
-      const row = page
-        .locator('tr', { has: page.locator('a[href="/explorer/indicators/beds_sus_per_100k"]') })
-        .first()
-      for (const place of [BOA_VISTA, 'municipality/1200401']) {
-        const { value } = (await profileOf(place)).find(
-          ({ metric }: { metric: string }) => metric === 'beds_sus_per_100k',
-        )
-        t.match(await row.innerText(), shown(value, 2), place)
-      }
+      const text = await rowOf(page, 'beds_sus_per_100k')
+      for (const place of [BOA_VISTA, 'municipality/1200401'])
+        t.match(text, shown((await indicatorOf(place, 'beds_sus_per_100k')).value, 2), place)
     },
   },
   {
@@ -877,8 +865,7 @@ const TASKS: readonly Task[] = [
     of: 'year',
     most: 3,
     async run(t, page, steps) {
-      await steps.search('Boa Vista')
-      await steps.click(placeLink(page, BOA_VISTA))
+      await openBoaVista(page, steps)
       await steps.click(
         page.locator('a[href^="/explorer?m=bed_capacity_existing&by=reference_period"]').first(),
       )

@@ -139,7 +139,7 @@ t.test('a scatter plot shows two metrics of each row, and a third as its size', 
   t.equal(
     figureOf(skewed).match(/class="axis-title">População do censo \(habitantes\), escala log</g)?.length,
     SIZES,
-    'populations differ by more than 200 times',
+    'populations differ by more than 100 times',
   )
   t.match(await draw('?m=facilities_count&by=state&view=scatter'), 'acrescente outra à pergunta')
   t.notMatch(await draw('?m=facilities_count&by=state'), 'view=scatter', 'one metric has no such view')

@@ -15,15 +15,9 @@ export interface ChartProps {
   readonly rows: readonly QueryRow[]
 }
 
-/** @returns names of a row's members, except that of dimension `without` */
-export const nameOfRow = (
-  row: QueryRow,
-  groupBy: readonly string[],
-  language: Language,
-  without = '',
-): string =>
+/** @returns names of a row's members */
+export const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: Language): string =>
   groupBy
-    .filter((dimension) => dimension !== without)
     .map((dimension) =>
       dimension === 'reference_period'
         ? formatMonth(codeOf(row.dimensions[dimension]), language)
@@ -105,14 +99,13 @@ export function seriesOf(
   return { periods, series: [...series.values()] }
 }
 
+/** @returns the newest period in which a series has a value; undefined where it has none */
+export const newestOf = (points: Points, periods: readonly string[]): string | undefined =>
+  periods.findLast((period) => (points.get(period)?.value ?? null) !== null)
+
 /** @returns the newest value that a series has; null where it has none */
-export function lastOf(points: Points, periods: readonly string[]): number | null {
-  for (let index = periods.length - 1; index >= 0; index -= 1) {
-    const value = points.get(periods[index] ?? '')?.value ?? null
-    if (value !== null) return value
-  }
-  return null
-}
+export const lastOf = (points: Points, periods: readonly string[]): number | null =>
+  points.get(newestOf(points, periods) ?? '')?.value ?? null
 
 /** @returns every value and limit of series */
 export const valuesOf = (series: readonly Series[]): number[] =>
@@ -124,7 +117,7 @@ export function Legend({ names }: { readonly names: readonly string[] }) {
   return (
     <ul class="legend narrow">
       {names.map((name, index) => (
-        <li key={name} class={`series series-${index}`}>
+        <li key={index} class={`series series-${index}`}>
           <svg viewBox="0 0 20 12" aria-hidden="true">
             <path d="M1 6H19" />
           </svg>{' '}

@@ -95,9 +95,11 @@ export function Lines(props: ChartProps) {
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
   const { periods, series } = seriesOf(props, { code, alone: label, language })
-  const newestOf = ([, points]: Series): number => lastOf(points, periods) ?? Number.NEGATIVE_INFINITY
+  const newestValue = ([, points]: Series): number => lastOf(points, periods) ?? Number.NEGATIVE_INFINITY
   const shown = [...series]
-    .sort((left, right) => (newestOf(left) === newestOf(right) ? 0 : newestOf(right) - newestOf(left)))
+    .sort((left, right) =>
+      newestValue(left) === newestValue(right) ? 0 : newestValue(right) - newestValue(left),
+    )
     .slice(0, SERIES_MAX)
   const isNamed = question.groupBy.length > 1
   const drawing = { label, periods, series: shown, show, isNamed }
@@ -162,7 +164,7 @@ function LinesDrawing(props: {
           .x((period) => x(period) ?? 0)
           .y(heightOf)(periods)
         return (
-          <g key={name} class={`series series-${index}`}>
+          <g key={index} class={`series series-${index}`}>
             <path d={path ?? ''} />
             {periods.filter(hasValue).map((period) => {
               const { value = null, limits = null } = points.get(period) ?? {}

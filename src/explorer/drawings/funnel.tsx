@@ -2,7 +2,7 @@
  * A funnel plot: values by their denominators, with limits around the value of all places together. Drawn by the server and the browser; the
  * table has the same numbers.
  */
-import { scaleLinear, scaleLog } from 'd3-scale'
+import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import { LEVEL_CONSTANTS, type LimitLevel } from '../../model/limits/levels.ts'
 import { limitsOf } from '../analysis.ts'
@@ -14,7 +14,7 @@ import { ALL_ROWS, bodyOf, memberValue, type QueryBody, type Question, timeOf } 
 import { Chart, type ChartProps, NARROW, nameOfRow, type Size, useChart, WIDE } from './chart-parts.tsx'
 import { type FunnelKind, funnelLimits } from './funnel-limits.ts'
 import { MAP_LEVELS } from './map.tsx'
-import { Plane, rangesOf } from './plane.tsx'
+import { axisOf, isLogarithmic, Plane, rangesOf } from './plane.tsx'
 import { CHART_TEXTS } from './texts.ts'
 
 /** Level of the limits that decide; a table of many rows has few outside of it by chance. */
@@ -24,14 +24,12 @@ const PLACES: ReadonlySet<string> = new Set(MAP_LEVELS)
 /** @returns the place of inhabitants that a place of residence is */
 const placeOf = (dimension: string): string => dimension.replace(/^residence_/, '')
 
-/** Answers that a funnel plot needs besides that of its question. */
-export interface FunnelAnswers {
-  /** Denominators of the rows. */
-  readonly denominators: QueryAnswer
-  /** The rows with limits of 99.8 %, which decide whether a place differs. */
-  readonly limited: QueryAnswer
+/** A funnel plot's numbers besides those of its answer. */
+export interface FunnelNumbers {
   /** Value of all rows with data together; null where it cannot be computed. */
   readonly centre: number | null
+  /** Denominator and limits of 99.8 % of each row of the answer, in its order; null where one is missing. */
+  readonly rows: readonly (readonly [denominator: number, lower: number, upper: number] | null)[]
 }
 
 /** @returns code and method of a question's first metric when it has a funnel plot: events over the denominator that another metric counts; else null */
@@ -60,7 +58,7 @@ export async function loadFunnel(
   question: Question,
   { data: rows, meta: { release_id } }: QueryAnswer,
   metric: Metric | undefined,
-): Promise<FunnelAnswers | null> {
+): Promise<FunnelNumbers | null> {
   const kind = funnelOf(question, metric)
   if (kind === null) return null
   const { group_by, filters, groupings, ...rest } = bodyOf(question)
@@ -93,8 +91,23 @@ export async function loadFunnel(
     ask({ metrics: [kind.code], group_by, filters, limits: LEVEL, ...grouped }),
     askTogether([]),
   ])
-  const [dimension = '', ...others] = question.groupBy
-  if (all !== null || others.length > 0) return { denominators, limited, centre: all }
+  const grouping = question.groupBy
+  const counted = new Map(
+    denominators.data.map((row) => [
+      keyOfRow(row, denominatorBody.group_by),
+      row.metrics[kind.denominator] ?? null,
+    ]),
+  )
+  const limits = new Map(limited.data.map((row) => [keyOfRow(row, grouping), limitsOf(row, kind.code)]))
+  const numbers = rows.map((row) => {
+    const denominator = counted.get(keyOfRow(row, grouping)) ?? null
+    const found = limits.get(keyOfRow(row, grouping)) ?? null
+    return denominator === null || denominator <= 0 || found === null
+      ? null
+      : ([denominator, ...found] as const)
+  })
+  const [dimension = '', ...others] = grouping
+  if (all !== null || others.length > 0) return { centre: all, rows: numbers }
   // Some places were not collected, so only the others have a value together.
   const codes = rows.flatMap((row) => {
     const code = codeOf(row.dimensions[dimension])
@@ -102,8 +115,11 @@ export async function loadFunnel(
   })
   const ofThese =
     codes.length === 0 ? null : orNull(askTogether([{ dimension, operator: 'IN', value: codes }]))
-  return { denominators, limited, centre: await ofThese }
+  return { centre: await ofThese, rows: numbers }
 }
+
+const keyOfRow = (row: QueryRow, groupBy: readonly string[]): string =>
+  JSON.stringify(groupBy.map((dimension) => codeOf(row.dimensions[dimension])))
 
 interface Dot {
   readonly name: string
@@ -112,31 +128,21 @@ interface Dot {
   readonly place: 'above' | 'below' | 'inside'
 }
 
-export function Funnel(props: ChartProps & { readonly funnel: FunnelAnswers | null }) {
+export function Funnel(props: ChartProps & { readonly funnel: FunnelNumbers | null }) {
   const { question, catalog, rows, funnel } = props
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
   const texts = CHART_TEXTS[language]
   const kind = funnelOf(question, metric)
   const centre = funnel?.centre ?? null
-  if (kind === null || funnel === null || centre === null) return <p class="notice">{texts.needsEvents}</p>
-  const denominators = new Map(
-    funnel.denominators.data.map((row) => [
-      keyOfRow(row, kind.denominator === POPULATION ? question.groupBy.map(placeOf) : question.groupBy),
-      row.metrics[kind.denominator] ?? null,
-    ]),
-  )
-  const limited = new Map(
-    funnel.limited.data.map((row) => [keyOfRow(row, question.groupBy), limitsOf(row, code)]),
-  )
-  const dots = rows.flatMap((row): Dot[] => {
-    const value = row.metrics[code] ?? null
-    const denominator = denominators.get(keyOfRow(row, question.groupBy)) ?? null
-    if (value === null || denominator === null || denominator <= 0) return []
-    const [lower, upper] = limited.get(keyOfRow(row, question.groupBy)) ?? [value, value]
+  const dots = rows.flatMap((row, index): Dot[] => {
+    const [value, numbers] = [row.metrics[code] ?? null, funnel?.rows[index] ?? null]
+    if (value === null || numbers === null || centre === null) return []
+    const [denominator, lower, upper] = numbers
     const place = lower > centre ? 'above' : upper < centre ? 'below' : 'inside'
     return [{ name: nameOfRow(row, question.groupBy, language), value, denominator, place }]
   })
+  if (kind === null || centre === null || dots.length === 0) return <p class="notice">{texts.needsEvents}</p>
   const count = (value: number): string => formatNumber(value, 0, language)
   const countOf = (place: Dot['place']): string => count(dots.filter((dot) => dot.place === place).length)
   const xTitle = labelOf(metricOf(catalog, kind.denominator), language)
@@ -167,11 +173,7 @@ export function Funnel(props: ChartProps & { readonly funnel: FunnelAnswers | nu
   )
 }
 
-const keyOfRow = (row: QueryRow, groupBy: readonly string[]): string =>
-  JSON.stringify(groupBy.map((dimension) => codeOf(row.dimensions[dimension])))
-
-/** Denominators that differ by more than this factor stand on a logarithmic axis; the small places would be one heap otherwise. */
-const LINEAR_MAX = 30
+/** Points of a curve. */
 const STEPS = 60
 
 function FunnelDrawing(props: {
@@ -190,14 +192,8 @@ function FunnelDrawing(props: {
   const ranges = rangesOf(size)
   const denominators = dots.map(({ denominator }) => denominator)
   const [smallest, largest] = [Math.min(...denominators), Math.max(...denominators)]
-  const isLinear = largest <= smallest * LINEAR_MAX
-  const x = (
-    isLinear ? scaleLinear().domain([0, largest * 1.02]) : scaleLog().domain([smallest / 1.1, largest * 1.1])
-  ).range(ranges.x)
-  const y = scaleLinear()
-    .domain([0, Math.max(centre, ...dots.map(({ value }) => value)) * 1.05 || 1])
-    .nice()
-    .range(ranges.y)
+  const x = axisOf(denominators, ranges.x, { hasZero: true })
+  const y = scaleLinear([0, Math.max(centre, ...dots.map(({ value }) => value)) * 1.05 || 1], ranges.y).nice()
   // The limits are drawn at places with equal distances on paper.
   const at = Array.from({ length: STEPS + 1 }, (_, step) =>
     x.invert(x(smallest) + (step / STEPS) * (x(largest) - x(smallest))),
@@ -211,7 +207,7 @@ function FunnelDrawing(props: {
       .defined((denominator) => limitAt(denominator) <= (y.domain()[1] ?? 0))
     return draw(at) ?? ''
   }
-  const axisTitle = isLinear ? xTitle : `${xTitle}, ${texts.logarithmic}`
+  const axisTitle = isLogarithmic(denominators) ? `${xTitle}, ${texts.logarithmic}` : xTitle
   const textOf = ({ name, value, denominator, place }: Dot): string =>
     `${name}: ${show(value)}, ${texts.funnel[place]}; ${xTitle}: ${formatNumber(denominator, 0, language)}`
   return (

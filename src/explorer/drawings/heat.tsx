@@ -1,5 +1,4 @@
 /** A heat table of rows by periods in quantile classes, drawn by the server and the browser. The table has the same numbers. */
-
 import { formatMonth } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import {

@@ -7,6 +7,7 @@ import {
   Chart,
   type ChartProps,
   NARROW,
+  newestOf,
   type Points,
   type Series,
   type Size,
@@ -143,7 +144,7 @@ function PanelCourse(props: {
     .defined((period) => comparatorOf(period) !== null)
     .x(x)
     .y((period) => y(comparatorOf(period) ?? 0))(periods)
-  const newest = periods.findLast((period) => measuredAt(period) !== null)
+  const newest = newestOf(points, periods)
   return (
     <g class="series series-0">
       {band === null ? null : <path d={band} class="band" />}

@@ -1,5 +1,5 @@
 /** Points in a plane with two axes: what the scatter plot and the funnel plot share. */
-import type { ScaleContinuousNumeric } from 'd3-scale'
+import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from 'd3-scale'
 import type { ComponentChildren } from 'preact'
 import { formatShort } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
@@ -19,6 +19,25 @@ export const rangesOf = ({
   x: [MARGIN.left, width - MARGIN.right],
   y: [height - MARGIN.bottom, MARGIN.top],
 })
+
+/** Values above zero that differ by more than this factor stand on a logarithmic axis; the small ones would be one heap otherwise. */
+const LINEAR_MAX = 100
+
+export const isLogarithmic = (values: readonly number[]): boolean =>
+  values.length > 0 && Math.min(...values) > 0 && Math.max(...values) > LINEAR_MAX * Math.min(...values)
+
+/** @returns an axis from the smallest to the largest value, or around a single one; a linear one from 0 with `hasZero` */
+export function axisOf(
+  values: readonly number[],
+  range: readonly [number, number],
+  { hasZero = false } = {},
+): Axis {
+  const all = values.length === 0 ? [0, 1] : values
+  const [low, high] = [Math.min(...all), Math.max(...all)]
+  if (isLogarithmic(values)) return scaleLog([low / 1.1, high * 1.1], range)
+  const from = hasZero ? Math.min(0, low) : low
+  return scaleLinear(from < high ? [from, high] : [from - 1, high + 1], range).nice()
+}
 
 export function Plane(props: {
   readonly label: string

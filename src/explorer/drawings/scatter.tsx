@@ -1,12 +1,12 @@
 /** A scatter plot of two metrics, the size of the points by a third. Drawn by the server and the browser; the table has the same numbers. */
-import { scaleLinear, scaleLog, scaleSqrt } from 'd3-scale'
+import { scaleSqrt } from 'd3-scale'
 import { codeOf, type QueryRow } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { Chart, type ChartProps, NARROW, nameOfRow, type Size, WIDE } from './chart-parts.tsx'
-import { type Axis, Plane, rangesOf } from './plane.tsx'
+import { axisOf, isLogarithmic, Plane, rangesOf } from './plane.tsx'
 import { CHART_TEXTS } from './texts.ts'
 
 const RADIUS = 4
@@ -152,17 +152,4 @@ function namedOf(
     if (isFree && dot.code !== '') placed.push({ code: dot.code, left, top })
   }
   return placed
-}
-
-/** Values above zero that differ by more than this factor stand on a logarithmic axis; the small ones would be one heap otherwise. */
-const LINEAR_MAX = 200
-
-const isLogarithmic = (values: readonly number[]): boolean =>
-  values.length > 0 && Math.min(...values) > 0 && Math.max(...values) > LINEAR_MAX * Math.min(...values)
-
-/** @returns an axis from the smallest to the largest value, or around a single one */
-function axisOf(values: readonly number[], range: readonly [number, number]): Axis {
-  const [low, high] = values.length === 0 ? [0, 1] : [Math.min(...values), Math.max(...values)]
-  if (isLogarithmic(values)) return scaleLog([low / 1.1, high * 1.1], range)
-  return scaleLinear(low < high ? [low, high] : [low - 1, high + 1], range).nice()
 }

@@ -13,7 +13,7 @@ import {
   type Ratio,
   type ReleaseInfo,
 } from '../api.ts'
-import { type FunnelAnswers, loadFunnel } from '../drawings/funnel.tsx'
+import { type FunnelNumbers, loadFunnel } from '../drawings/funnel.tsx'
 import { GROUP, GROUP_CODES_MAX, type OwnGroup, resolveLines, type UnresolvedLine } from '../own-group.ts'
 import type { LoadContext } from '../page.ts'
 import type { CellRecords, Comparison } from '../parts/panels.tsx'
@@ -36,8 +36,8 @@ export interface ExploreData extends FormData {
   readonly answer: QueryAnswer | null
   readonly records: CellRecords | null
   readonly comparison: Comparison | null
-  /** Further answers of a funnel plot; null for other views and where a question has none. */
-  readonly funnel: FunnelAnswers | null
+  /** Numbers of a funnel plot besides those of the answer; null for other views and where a question has none. */
+  readonly funnel: FunnelNumbers | null
   /** Why there is no answer or no records, or null. */
   readonly problem: Problem | null
   readonly synthetic: boolean
@@ -279,7 +279,7 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
   }
   let records: CellRecords | null = null
   let comparison: Comparison | null = null
-  let funnel: FunnelAnswers | null = null
+  let funnel: FunnelNumbers | null = null
   let problem: Problem | null = null
   const release = answer.meta.release_id
   try {
