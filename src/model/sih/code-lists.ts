@@ -52,6 +52,7 @@ export interface DiagnosisChapter {
   /** Number of the chapter, two digits. */
   readonly code: string
   readonly name: string
+  readonly name_en: string
   /** First and last category of the chapter. */
   readonly from: string
   readonly to: string
@@ -59,30 +60,96 @@ export interface DiagnosisChapter {
 
 export const DIAGNOSIS_CHAPTERS: readonly DiagnosisChapter[] = (
   [
-    ['A00', 'B99', 'I. Algumas doenças infecciosas e parasitárias'],
-    ['C00', 'D48', 'II. Neoplasias (tumores)'],
-    ['D50', 'D89', 'III. Doenças do sangue e dos órgãos hematopoéticos e alguns transtornos imunitários'],
-    ['E00', 'E90', 'IV. Doenças endócrinas, nutricionais e metabólicas'],
-    ['F00', 'F99', 'V. Transtornos mentais e comportamentais'],
-    ['G00', 'G99', 'VI. Doenças do sistema nervoso'],
-    ['H00', 'H59', 'VII. Doenças do olho e anexos'],
-    ['H60', 'H95', 'VIII. Doenças do ouvido e da apófise mastóide'],
-    ['I00', 'I99', 'IX. Doenças do aparelho circulatório'],
-    ['J00', 'J99', 'X. Doenças do aparelho respiratório'],
-    ['K00', 'K93', 'XI. Doenças do aparelho digestivo'],
-    ['L00', 'L99', 'XII. Doenças da pele e do tecido subcutâneo'],
-    ['M00', 'M99', 'XIII. Doenças do sistema osteomuscular e do tecido conjuntivo'],
-    ['N00', 'N99', 'XIV. Doenças do aparelho geniturinário'],
-    ['O00', 'O99', 'XV. Gravidez, parto e puerpério'],
-    ['P00', 'P96', 'XVI. Algumas afecções originadas no período perinatal'],
-    ['Q00', 'Q99', 'XVII. Malformações congênitas, deformidades e anomalias cromossômicas'],
-    ['R00', 'R99', 'XVIII. Sintomas, sinais e achados anormais de exames clínicos e de laboratório'],
-    ['S00', 'T98', 'XIX. Lesões, envenenamento e algumas outras consequências de causas externas'],
-    ['V01', 'Y98', 'XX. Causas externas de morbidade e de mortalidade'],
-    ['Z00', 'Z99', 'XXI. Fatores que influenciam o estado de saúde e o contato com os serviços de saúde'],
-    ['U00', 'U99', 'XXII. Códigos para propósitos especiais'],
+    [
+      'A00',
+      'B99',
+      'I. Algumas doenças infecciosas e parasitárias',
+      'I. Certain infectious and parasitic diseases',
+    ],
+    ['C00', 'D48', 'II. Neoplasias (tumores)', 'II. Neoplasms'],
+    [
+      'D50',
+      'D89',
+      'III. Doenças do sangue e dos órgãos hematopoéticos e alguns transtornos imunitários',
+      'III. Diseases of the blood and blood-forming organs and certain disorders involving the immune mechanism',
+    ],
+    [
+      'E00',
+      'E90',
+      'IV. Doenças endócrinas, nutricionais e metabólicas',
+      'IV. Endocrine, nutritional and metabolic diseases',
+    ],
+    ['F00', 'F99', 'V. Transtornos mentais e comportamentais', 'V. Mental and behavioural disorders'],
+    ['G00', 'G99', 'VI. Doenças do sistema nervoso', 'VI. Diseases of the nervous system'],
+    ['H00', 'H59', 'VII. Doenças do olho e anexos', 'VII. Diseases of the eye and adnexa'],
+    [
+      'H60',
+      'H95',
+      'VIII. Doenças do ouvido e da apófise mastóide',
+      'VIII. Diseases of the ear and mastoid process',
+    ],
+    ['I00', 'I99', 'IX. Doenças do aparelho circulatório', 'IX. Diseases of the circulatory system'],
+    ['J00', 'J99', 'X. Doenças do aparelho respiratório', 'X. Diseases of the respiratory system'],
+    ['K00', 'K93', 'XI. Doenças do aparelho digestivo', 'XI. Diseases of the digestive system'],
+    [
+      'L00',
+      'L99',
+      'XII. Doenças da pele e do tecido subcutâneo',
+      'XII. Diseases of the skin and subcutaneous tissue',
+    ],
+    [
+      'M00',
+      'M99',
+      'XIII. Doenças do sistema osteomuscular e do tecido conjuntivo',
+      'XIII. Diseases of the musculoskeletal system and connective tissue',
+    ],
+    ['N00', 'N99', 'XIV. Doenças do aparelho geniturinário', 'XIV. Diseases of the genitourinary system'],
+    ['O00', 'O99', 'XV. Gravidez, parto e puerpério', 'XV. Pregnancy, childbirth and the puerperium'],
+    [
+      'P00',
+      'P96',
+      'XVI. Algumas afecções originadas no período perinatal',
+      'XVI. Certain conditions originating in the perinatal period',
+    ],
+    [
+      'Q00',
+      'Q99',
+      'XVII. Malformações congênitas, deformidades e anomalias cromossômicas',
+      'XVII. Congenital malformations, deformations and chromosomal abnormalities',
+    ],
+    [
+      'R00',
+      'R99',
+      'XVIII. Sintomas, sinais e achados anormais de exames clínicos e de laboratório',
+      'XVIII. Symptoms, signs and abnormal clinical and laboratory findings, not elsewhere classified',
+    ],
+    [
+      'S00',
+      'T98',
+      'XIX. Lesões, envenenamento e algumas outras consequências de causas externas',
+      'XIX. Injury, poisoning and certain other consequences of external causes',
+    ],
+    [
+      'V01',
+      'Y98',
+      'XX. Causas externas de morbidade e de mortalidade',
+      'XX. External causes of morbidity and mortality',
+    ],
+    [
+      'Z00',
+      'Z99',
+      'XXI. Fatores que influenciam o estado de saúde e o contato com os serviços de saúde',
+      'XXI. Factors influencing health status and contact with health services',
+    ],
+    ['U00', 'U99', 'XXII. Códigos para propósitos especiais', 'XXII. Codes for special purposes'],
   ] as const
-).map(([from, to, name], index) => ({ code: String(index + 1).padStart(2, '0'), name, from, to }))
+).map(([from, to, name, name_en], index) => ({
+  code: String(index + 1).padStart(2, '0'),
+  name,
+  name_en,
+  from,
+  to,
+}))
 
 /** @param category letter and two digits @returns code of its chapter, or null when no chapter contains it */
 export const chapterOf = (category: string): string | null =>
