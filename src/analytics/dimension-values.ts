@@ -29,7 +29,7 @@ import { describeMissing, findMissing, scopeOf, statesInPlaces } from '../query/
 import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
 import type { QueryFilter } from '../query/analytics/filters.ts'
 import { allPeriods, periodsMeeting, selectedPeriods } from '../query/analytics/periods.ts'
-import { residenceNotes } from '../query/analytics/plan-notes.ts'
+import { otherStatesNotes } from '../query/analytics/plan-notes.ts'
 import { foldText } from '../query/lists/filters.ts'
 import {
   FACT_TABLES,
@@ -211,7 +211,7 @@ export async function countFacts(
     const metric = { code: `facts.${dataset}`, needs: needsOfMembers, states, requested: periods }
     notes.push(
       ...describeMissing(findMissing([metric], view, monthsOfRelease(view, tables))),
-      ...residenceNotes({ group_by: [code], filters }, [metric], view),
+      ...otherStatesNotes({ group_by: [code], filters }, [metric], view),
     )
     const storedPeriods = periods.filter((period) => collectedPeriods(view, dataset).includes(period))
     if (storedPeriods.length === 0 || members.length === 0) continue

@@ -67,6 +67,8 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   hospital_admissions_by_residence: ['Internações por residência', 'Hospital admissions by residence'],
   hospital_admission_flows: ['Fluxos de internações', 'Hospital admission flows'],
   deaths: ['Óbitos', 'Deaths'],
+  fetal_deaths: ['Óbitos fetais', 'Fetal deaths'],
+  deaths_by_occurrence: ['Óbitos por local de ocorrência', 'Deaths by place of occurrence'],
   births: ['Nascidos vivos', 'Live births'],
   outpatient_production: ['Produção ambulatorial', 'Outpatient production'],
   federal_health_transfers: ['Transferências federais', 'Federal transfers'],

@@ -76,6 +76,7 @@ export function unitText(unit: string | undefined, language: Language): string {
     .replace('per 1,000', 'por mil')
     .replace('per 10,000', 'por 10 mil')
     .replace('live births', 'nascidos vivos')
+    .replace('fetal deaths', 'óbitos fetais')
     .replace(/of (\d+) to (\d+) years/, 'de $1 a $2 anos')
     .replace(/ per /g, ' por ')
     .split(' ')

@@ -17,7 +17,7 @@ export interface SetAsideRow {
  * Reasons that do not count against --max-rejected, because no data is lost: exact duplicates of another row, rows that the
  * publisher marked as deleted, and fetal deaths among deaths.
  */
-const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted', 'fetal_death'])
+const HARMLESS: ReadonlySet<string> = new Set(['duplicate_identical', 'deleted', 'fetal_death', 'not_fetal'])
 
 /** Counts rejected rows by file and reason for an area without a table of them, and keeps the first of each for messages. */
 export class RejectedCounts {

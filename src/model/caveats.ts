@@ -38,6 +38,16 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     'Deaths of residents that are not fetal, by month of death. Those of unknown month count in their year and in no month.',
     OF_DEATHS,
   ),
+  deaths_by_occurrence: both(
+    'Óbitos onde ocorreram: cidades com hospitais de referência recebem os de moradores de outras. Não é a mortalidade de quem mora no lugar, e não se divide pela sua população. Faltam os de moradores de estados cujos arquivos não foram importados.',
+    'Deaths where they happened: towns with reference hospitals have those of residents of others. It is not the mortality of those who live in the place, and is not divided by its population. Deaths of residents of states whose files were not imported are missing.',
+    OF_DEATHS,
+  ),
+  fetal_deaths: both(
+    'Óbitos fetais declarados, de qualquer duração da gestação: para a definição oficial, filtre gestation a partir de 22 semanas. Muitos não são declarados, e de outros não se conhece a duração.',
+    'Declared fetal deaths of any length of gestation: filter gestation from 22 weeks on for the official definition. Many are not declared, and of others the length is not known.',
+    OF_DEATHS,
+  ),
   deaths_per_100k: both(
     'Taxa bruta: não compara lugares de idades diferentes.',
     'Crude rate: it does not compare places of different ages.',

@@ -36,6 +36,8 @@ export const isAddedUp = (dataset: FactDataset): dataset is AddedUpTable =>
 export const ADDED_UP_TABLES: readonly AddedUpTable[] = FACT_DATASETS.filter(isAddedUp)
 /** @returns whether a dataset holds flows, which are summed over months; all other monthly datasets are stocks */
 export const isFlow = (dataset: FactDataset): boolean => factOf(dataset).isFlow === true
+/** @returns whether facts of a place lie in the files of all states, and some have no place, which then form a group of their own */
+export const isByOccurrence = (dataset: FactDataset): boolean => factOf(dataset).isByOccurrence === true
 /** @returns whether some rows have no amount. A sum over such a row is null, as it is for a territory without any row. */
 export const hasUnknowns = (dataset: FactDataset): boolean => factOf(dataset).hasUnknowns === true
 

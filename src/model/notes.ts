@@ -101,6 +101,14 @@ const COVERAGE = {
     en: () =>
       'by residence: a state is null where its own hospitals were not collected; admissions of its residents in hospitals of states that were not collected are not in its numbers.',
   }),
+  partial_occurrence: declare({
+    when: 'A query is of deaths by place of occurrence, and not every state was collected.',
+    params: {},
+    pt: () =>
+      'Por local de ocorrência: os arquivos são por estado de residência; óbitos de moradores de estados que não foram coletados não entram nos números.',
+    en: () =>
+      'by place of occurrence: files are by state of residence; deaths of residents of states that were not collected are not in the numbers.',
+  }),
   single_state_release: declare({
     when: 'The release is of one state, so totals without a filter by place are of that state. An empty list stands for all metrics.',
     params: { state: 'code', metrics: 'codes' },

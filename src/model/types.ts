@@ -123,6 +123,8 @@ export interface Fact {
   readonly isAggregated?: true
   /** The facts are a population: they have a territory and a year, but no month and no facility. */
   readonly isPopulation?: true
+  /** Files are by residence, but facts by occurrence: those of a place lie in the files of all states, and some have no place. */
+  readonly isByOccurrence?: true
   /** Some rows have no amount, for territories that the published file does not mention. A sum over such a row is null. */
   readonly hasUnknowns?: true
   /** Datasets with the same records by other dimensions, so that their totals are equal. The first that suits a query is read. */

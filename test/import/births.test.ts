@@ -6,9 +6,9 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { gestationClassOf } from '../../src/import/aggregated/gestation.ts'
 import { importPaths } from '../../src/import/import.ts'
 import {
-  gestationClassOf,
   monthOfBirth,
   motherAgeGroupOf,
   recogniseBirthFile,

@@ -88,12 +88,14 @@ function drawRow(uf: '14' | '12', year: number): Cells {
         ...shared,
         DATAOBITO: `${twoDigits(year % 100)}${month}00`,
         MUNIRES: `${pick(places)}7`,
+        MUNIOCOR: '1400100',
         CAUSABAS: pick(['8199', '410X', '436X']),
       }
     : {
         ...shared,
         DTOBITO: `15${month}${year}`,
         CODMUNRES: pick(places),
+        CODMUNOCOR: '140010',
         CAUSABAS: pick(CAUSES),
         RACACOR: pick(['1', '2', '3', '4', '5', '']),
         OBITOGRAV: pick(['1', '2', '9']),
@@ -284,14 +286,7 @@ t.test('the list has the rows of a month with their file', async (t) => {
 
 t.test('files that repeat deaths of others are refused by name', async (t) => {
   const row = [drawRow('14', 2021)]
-  for (const name of [
-    'DOBR2021.dbf',
-    'DOEXT21.dbf',
-    'DOINF21.dbf',
-    'DOMAT21.dbf',
-    'DOFET21.dbf',
-    'DORIG21.dbf',
-  ])
+  for (const name of ['DOBR2021.dbf', 'DOEXT21.dbf', 'DOINF21.dbf', 'DOMAT21.dbf', 'DORIG21.dbf'])
     t.match(await refused(t, { 'DORR2021.dbf': row, [name]: row }), name)
   t.match(await refused(t, { 'DORR2021.dbf': row, 'DORRR21.dbf': row }), /same year and state/)
 })

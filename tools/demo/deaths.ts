@@ -1,5 +1,6 @@
 /**
- * Invents deaths: files by state of residence and year (DOUFAAAA.dbf) in the published layout of 87 columns. In: towns, a year.
+ * Invents deaths: files by state of residence and year (DOUFAAAA.dbf), and fetal deaths of the country (DOFETAA.dbf), in the published
+ * layout of 87 columns. In: towns, a year.
  * Out: bytes of the files. Age, sex, cause and place agree with each other. Like real files, they contain unknown ages, causes and
  * municipalities, ages of 400, deaths outside of the state, dates without a month, and personal data in every column that has some.
  */
@@ -281,4 +282,42 @@ export function* deathFiles(year: number, context: VitalContext): Generator<Vita
   }))
   const name = `DOREXT${String(year).slice(2)}.dbf`
   yield { name, chunks: admissionChunks(DEATH_COLUMNS, rows, rows.length, made) }
+}
+
+/** Fetal deaths per inhabitant and year: about one for 90 births. */
+const FETAL_RATE = 0.00014
+const FETAL_CAUSES = ['P95', 'P209', 'P021', 'P022', 'P000', 'P964', 'Q000', 'Q909', 'A509'] as const
+const FETAL_CAUSE_SHARES = [0.36, 0.19, 0.12, 0.07, 0.1, 0.03, 0.05, 0.04, 0.04]
+/** From under 22 weeks to 42 and more; the last is not informed. */
+const GESTATIONS = ['1', '2', '3', '4', '5', '6', '9'] as const
+const GESTATION_SHARES = [0.05, 0.24, 0.17, 0.25, 0.24, 0.01, 0.04]
+/** Sets the draws of fetal deaths apart from those of the deaths of the same state. */
+const FETAL_SLOTS = 700_000
+
+/** @returns the file of the country's fetal deaths of a year; like real files, some have no known sex or length of gestation */
+export function fetalFile(year: number, context: VitalContext): VitalFile {
+  const ofStates = context.states.map((uf) =>
+    vitalRows(uf, year, FETAL_RATE, 310, context, (slot, number, ofYear, town, place) => {
+      const row = deathRow(slot + FETAL_SLOTS, number, ofYear, town, place)
+      const draw = (purpose: number): number => place.chance(slot + FETAL_SLOTS, purpose)
+      const cause = FETAL_CAUSES[pickShare(FETAL_CAUSE_SHARES, draw(311))] ?? 'P95'
+      return {
+        ...row,
+        ...{ TIPOBITO: '1', IDADE: '', DTNASC: row.DTOBITO ?? '', LOCOCOR: draw(314) < 0.94 ? '1' : '3' },
+        ...{ CAUSABAS: cause, CAUSABAS_O: cause, LINHAB: `*${cause.padEnd(4, 'X')}`, ATESTADO: cause },
+        ...{ CIRCOBITO: '', TPMORTEOCO: '', OBITOGRAV: '', OBITOPUERP: '', ESTCIV: '', OCUP: '' },
+        SEXO: draw(312) < 0.05 ? '0' : (row.SEXO ?? '0'),
+        GESTACAO: GESTATIONS[pickShare(GESTATION_SHARES, draw(313))] ?? '9',
+        IDADEMAE: twoDigits(15 + Math.floor(draw(315) * 30)),
+      }
+    }),
+  )
+  function* rows() {
+    for (const ofState of ofStates) yield* ofState.rows
+  }
+  const count = ofStates.reduce((sum, ofState) => sum + ofState.count, 0)
+  return {
+    name: `DOFET${String(year).slice(2)}.dbf`,
+    chunks: admissionChunks(DEATH_COLUMNS, rows(), count, [year % 100, 12, 28]),
+  }
 }

@@ -23,7 +23,7 @@ import { digestFile } from '../../src/release/digest.ts'
 import { admissionFiles, admissionTables } from './admissions.ts'
 import { birthFiles } from './births.ts'
 import { type DemoCatalogs, INVENTED_TABLES, makeCatalogs } from './catalogs.ts'
-import { deathFiles } from './deaths.ts'
+import { deathFiles, fetalFile } from './deaths.ts'
 import { FACILITY_HEADER, type FacilityPlan, facilityRow, planFacilities } from './facilities.ts'
 import {
   BED_HEADER,
@@ -178,9 +178,10 @@ export async function writeDemonstration(
     for (const year of size.vitalYears) {
       onProgress(`deaths and births ${year}`)
       const isFinal = year < PRELIMINARY_FROM
-      const deaths = join(out, 'SIM', isFinal ? 'CID10/DORES' : 'PRELIM/DORES')
+      const sim = join(out, 'SIM', isFinal ? 'CID10' : 'PRELIM')
       const births = join(out, 'SINASC', isFinal ? '1996_/Dados/DNRES' : 'PRELIM/DNRES')
-      written.push(...(await writeStreams(deaths, deathFiles(year, context))))
+      written.push(...(await writeStreams(join(sim, 'DORES'), deathFiles(year, context))))
+      written.push(...(await writeStreams(join(sim, 'DOFET'), [fetalFile(year, context)])))
       written.push(...(await writeStreams(births, birthFiles(year, context))))
     }
   }

@@ -7,6 +7,7 @@
  */
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AddedUpTable } from '../../model/dimensions.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { BuildContext, BuiltArea } from '../area.ts'
@@ -35,6 +36,8 @@ import {
 } from './tables.ts'
 
 const PUBLISHER = 'DATASUS'
+/** Stands for the state of a file of the country. */
+const COUNTRY = 'BR'
 
 export type MonthlyFile<Kind extends FileKind> = NamePartsOf<Kind> & { readonly found: FoundFile }
 
@@ -69,6 +72,8 @@ export interface AggregatedArea<Kind extends FileKind> {
   periodsOf?(period: number, files: readonly FileTotals<Kind>[]): readonly number[]
   /** @returns further periods that rows of a batch have, which are no months, so that coverage does not list them */
   periodsWithoutCoverage?(period: number, files: readonly FileTotals<Kind>[]): readonly number[]
+  /** @returns what a file covers in a table: its state, the country, or nothing. Without it, `coverageByState` in every table. */
+  coverageOf?(table: AddedUpTable, file: NamePartsOf<Kind>): FileCoverage
   /** Compares the rows of a batch with its files, and counts unusual rows. */
   checkBatch(
     session: Session,
@@ -78,6 +83,11 @@ export interface AggregatedArea<Kind extends FileKind> {
   /** Writes further lists, in addition to those of code tables. */
   writeExtraLists?(session: Session, staging: string): Promise<readonly DatasetOutput[]>
 }
+
+export type FileCoverage = 'state' | 'country' | 'nothing'
+/** Files of residents abroad cover nothing, because they are of no state. */
+export const coverageByState = ({ uf }: { readonly uf: string }): FileCoverage =>
+  STATES.some((state) => state.uf === uf) ? 'state' : 'nothing'
 
 async function createJob<Kind extends FileKind>(
   kind: Kind,
@@ -92,14 +102,19 @@ async function createJob<Kind extends FileKind>(
   }
 }
 
-/** @returns the status of the files of states, as far as their folders say it */
+const countRows = (files: readonly { readonly rows: number }[]): number =>
+  files.reduce((sum, { rows }) => sum + rows, 0)
+
+/** @param states covered states; 'all' by a file of the country (BR) @returns the status of their files, as far as their folders say it */
 function statusOf(
   files: readonly { readonly uf: string; readonly found: FoundFile }[],
-  states: readonly string[],
+  states: Coverage['states'],
 ): Pick<Coverage, 'status'> {
   const declared = files.flatMap(({ uf, found }) => {
     const status = publicationStatusOf(found.shown)
-    return status === null || !states.includes(uf) ? [] : [[uf, status] as const]
+    if (status === null) return []
+    if (states === 'all') return uf === COUNTRY ? STATES.map((state) => [state.uf, status] as const) : []
+    return states.includes(uf) ? [[uf, status] as const] : []
   })
   return declared.length === 0 ? {} : { status: Object.fromEntries(declared) }
 }
@@ -167,20 +182,25 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       await createRows(session, area, stagedTables)
       await definition.completeRows?.(session)
       await session.run(`INSERT INTO ${area}_codes ${definition.usedCodes}`)
-      const rowsByState = groupBy(totals, ({ uf }) => uf)
-      // Files of residents abroad are of no state.
-      const states = [...rowsByState.keys()].filter((uf) => STATES.some((state) => state.uf === uf)).sort()
-      const rowsOf = (uf: string): number =>
-        (rowsByState.get(uf) ?? []).reduce((sum, { rows }) => sum + rows, 0)
       const monthsOf = (read: readonly FileTotals<Kind>[]): readonly number[] =>
         definition.periodsOf?.(period, read) ?? [period]
+      const covering = (table: AddedUpTable, covered: FileCoverage): FileTotals<Kind>[] =>
+        totals.filter((file) => (definition.coverageOf?.(table, file) ?? coverageByState(file)) === covered)
       for (const month of monthsOf(totals)) {
-        // In a year under way the files of some states end earlier: their later months are not collected.
-        const covered = states.filter((uf) => monthsOf(rowsByState.get(uf) ?? []).includes(month))
         outputs.push(...(await writeRows(session, staging, area, stagedTables, month)))
-        // A month that only residents abroad have is not collected for any state, and must not become the newest month.
-        if (covered.length === 0) continue
-        for (const table of facts)
+        for (const table of facts) {
+          const filesByState = groupBy(covering(table, 'state'), ({ uf }) => uf)
+          // In a year under way the files of some states end earlier: their later months are not collected.
+          const ofStates = [...filesByState]
+            .filter(([, read]) => monthsOf(read).includes(month))
+            .sort(([left], [right]) => (left < right ? -1 : 1))
+          const ofCountry = covering(table, 'country').filter((file) => monthsOf([file]).includes(month))
+          // A month that only residents abroad have is not collected for any state, and must not become the newest month.
+          if (ofStates.length + ofCountry.length === 0) continue
+          const covered: Coverage = {
+            family: 'state',
+            states: ofCountry.length > 0 ? 'all' : ofStates.map(([uf]) => uf),
+          }
           coverage[table] = {
             ...coverage[table],
             [month]: await describeContents(
@@ -189,16 +209,16 @@ export async function buildAggregatedArea<Kind extends FileKind>(
               table,
               month,
               {
-                family: 'state',
-                states: covered,
+                ...covered,
                 ...statusOf(
                   files.map(({ uf, found }) => ({ uf, found })),
-                  covered,
+                  covered.states,
                 ),
               },
-              covered.filter((uf) => rowsOf(uf) === 0),
+              ofStates.filter(([, read]) => countRows(read) === 0).map(([uf]) => uf),
             ),
           }
+        }
       }
       for (const other of definition.periodsWithoutCoverage?.(period, totals) ?? [])
         outputs.push(...(await writeRows(session, staging, area, stagedTables, other)))
@@ -208,7 +228,12 @@ export async function buildAggregatedArea<Kind extends FileKind>(
       await dropRows(session, area, stagedTables)
       const [table] = facts
       if (table !== undefined)
-        publishedRows.push(...states.map((uf) => ({ table, uf, period, rows: rowsOf(uf) })))
+        publishedRows.push(
+          ...[...groupBy(covering(table, 'state'), ({ uf }) => uf)].map(([uf, read]) => ({
+            ...{ table, uf, period },
+            rows: countRows(read),
+          })),
+        )
     }
   } finally {
     await decodedFiles.return(undefined)

@@ -9,7 +9,7 @@ export const READERS = {
   admissions: { read: readAdmissions, groups: ['byHospital', 'byResidence', 'byFlow'] },
   births: { read: readBirths, groups: ['groups'] },
   production: { read: readProduction, groups: ['groups'] },
-  deaths: { read: readDeaths, groups: ['groups'] },
+  deaths: { read: readDeaths, groups: ['groups', 'fetal'] },
 } as const
 
 export type FileKind = keyof typeof READERS

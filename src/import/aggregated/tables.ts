@@ -21,6 +21,8 @@ export interface StagedTable {
   readonly dataset: AddedUpTable
   /** Member of a decoded file that holds the groups. */
   readonly groups: string
+  /** Dataset of another table whose staged groups it sums, too, by fewer or other codes. They are then staged once. */
+  readonly stagedAs?: AddedUpTable
   /** Attribute of the file name that is a text column of every row: its column. */
   readonly fileAttribute?: { readonly attribute: string; readonly column: string }
   /**
@@ -37,8 +39,11 @@ export interface StagedTable {
   readonly stateWithoutCode: 'file' | 'none'
 }
 
-const stagedTable = (area: AggregatedAreaName, { dataset }: StagedTable): string =>
-  `${area}_staged_${dataset}`
+const stagedTable = (area: AggregatedAreaName, { dataset, stagedAs = dataset }: StagedTable): string =>
+  `${area}_staged_${stagedAs}`
+/** @returns the tables with staged groups of their own */
+const stagedOnce = (tables: readonly StagedTable[]): readonly StagedTable[] =>
+  tables.filter(({ stagedAs }) => stagedAs === undefined)
 /** @returns name of the table that holds the rows of a batch, from createRows to dropRows */
 export const rowsTable = (area: AggregatedAreaName, dataset: AddedUpTable): string =>
   `${area}_rows_${dataset}`
@@ -51,7 +56,7 @@ export async function createStagedTables(
   municipalities: string,
 ): Promise<void> {
   await createMunicipalityTables(session, area, municipalities)
-  for (const table of tables) {
+  for (const table of stagedOnce(tables)) {
     const texts = [...(table.fileAttribute === undefined ? [] : [table.fileAttribute.column]), ...table.codes]
     await session.run(
       `CREATE TABLE ${stagedTable(area, table)} (${SOURCE_FILE_COLUMNS}, ${texts.map((text) => `${text} VARCHAR`).join(', ')},
@@ -79,7 +84,7 @@ export async function appendFile(
   read: DecodedFile,
 ): Promise<void> {
   const members = read as unknown as Readonly<Record<string, unknown>>
-  for (const table of tables)
+  for (const table of stagedOnce(tables))
     await session.append(stagedTable(area, table), (appender) => {
       const { fileAttribute } = table
       const texts = [
@@ -157,6 +162,6 @@ export async function dropRows(
   area: AggregatedAreaName,
   tables: readonly StagedTable[],
 ): Promise<void> {
-  for (const table of tables)
-    await session.run(`DROP TABLE ${rowsTable(area, table.dataset)}; DELETE FROM ${stagedTable(area, table)}`)
+  for (const table of tables) await session.run(`DROP TABLE ${rowsTable(area, table.dataset)}`)
+  for (const table of stagedOnce(tables)) await session.run(`DELETE FROM ${stagedTable(area, table)}`)
 }

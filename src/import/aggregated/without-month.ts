@@ -11,7 +11,7 @@ export const monthZero = (period: number, files: readonly YearFile[]): readonly 
 
 /** @returns counts of the manifest by state of the file, for notes of answers */
 export const countsWithoutMonth = (
-  records: 'deaths' | 'births',
+  records: 'deaths' | 'fetal_deaths' | 'births',
   year: number,
   files: readonly YearFile[],
 ): Record<string, number> =>

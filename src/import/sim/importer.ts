@@ -1,9 +1,15 @@
 /**
  * Builds a sim release from files of deaths of any states and years (aggregated/build.ts). This file accepts one file per state of
- * residence and year, and one of residents abroad, and refuses files that repeat deaths of others, because they would count twice.
+ * residence and year, one of residents abroad and one of fetal deaths, and refuses files that repeat deaths of others, because they
+ * would count twice.
  */
 import { READ_COLUMNS } from '../../model/sim/layout.ts'
-import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
+import {
+  type AggregatedArea,
+  buildAggregatedArea,
+  coverageByState,
+  type MonthlyFile,
+} from '../aggregated/build.ts'
 import { isCodeTable } from '../aggregated/code-tables.ts'
 import { monthZero } from '../aggregated/without-month.ts'
 import type { AreaImporter } from '../area.ts'
@@ -24,20 +30,30 @@ const DEATHS: AggregatedArea<'deaths'> = {
   periodsOf: monthsOfYear,
   periodsWithoutCoverage: monthZero,
   checkBatch: checkYear,
+  // Fetal deaths come from files of the country, and the others from those of states.
+  coverageOf(table, file) {
+    if (file.kind === 'DOFET') return table === 'fetal_deaths' ? 'country' : 'nothing'
+    return table === 'fetal_deaths' ? 'nothing' : coverageByState(file)
+  },
 }
 
-const REFUSALS: Readonly<Record<Exclude<DeathKind, 'state' | 'DOREXT'>, string>> = {
+/** Files whose rows are in no other one: deaths of a state, of residents abroad, and fetal ones. */
+const IMPORTED_KINDS = ['state', 'DOREXT', 'DOFET'] as const
+type ImportedKind = (typeof IMPORTED_KINDS)[number]
+const isImported = (kind: DeathKind): kind is ImportedKind =>
+  (IMPORTED_KINDS as readonly string[]).includes(kind)
+
+const REFUSALS: Readonly<Record<Exclude<DeathKind, ImportedKind>, string>> = {
   country: 'repeats the deaths of the 27 state files',
   DOEXT: 'holds deaths of external causes, which the state files hold already',
   DOINF: 'holds deaths under one year, which the state files hold already',
   DOMAT: 'holds maternal deaths, which the state files hold already',
-  DOFET: 'holds fetal deaths, which are no deaths of residents',
   DORIG: 'holds deaths without a known residence',
 }
 
 /** @throws ImportError for a file whose deaths other files repeat or that belong to no state; @param shown path for messages */
 export function refuseOtherKinds({ kind, period }: DeathFileName, shown: string): void {
-  if (kind === 'state' || kind === 'DOREXT') return
+  if (isImported(kind)) return
   const year = Math.floor(period / 100)
   throw new ImportError(
     shown,

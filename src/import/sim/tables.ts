@@ -1,4 +1,7 @@
-/** The table of deaths, as aggregated/tables.ts stages it, the months that a year covers, and the checks of a year. */
+/**
+ * The tables of deaths by residence and by occurrence, and of fetal deaths, as aggregated/tables.ts stages them, the months that a year covers, and the
+ * checks of a year.
+ */
 import type { FileTotals } from '../aggregated/build.ts'
 import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
 import { countsWithoutMonth } from '../aggregated/without-month.ts'
@@ -20,18 +23,53 @@ const KEY = [
 const DEATHS: StagedTable = {
   dataset: 'deaths',
   groups: 'groups',
-  codes: ['reference_period', 'published6', ...KEY],
+  codes: ['reference_period', 'published6', 'occurrence6', ...KEY],
   measures: MEASURES,
   columns: `reference_period, place_uf AS residence_uf, place_code AS residence_municipality_code,
     any_value(place_name) AS residence_municipality_name, ${KEY.join(', ')}`,
   // Files are by residence, so a death without a municipality code is one of the state's.
   stateWithoutCode: 'file',
 }
-export const TABLES: readonly StagedTable[] = [DEATHS]
+/** The same deaths by the municipality where they happened. A death without a valid one is of no state. */
+const BY_OCCURRENCE: StagedTable = {
+  ...DEATHS,
+  dataset: 'deaths_by_occurrence',
+  stagedAs: 'deaths',
+  measures: ['deaths'],
+  mapFirst: (staged) => `(SELECT * EXCLUDE (published6) RENAME (occurrence6 AS published6) FROM ${staged})`,
+  columns: `reference_period, place_uf AS uf, place_code AS occurrence_municipality_code, place_code AS municipality_ibge_code,
+    any_value(place_name) AS municipality_name, ${KEY.join(', ')}`,
+  stateWithoutCode: 'none',
+}
+const FETAL: StagedTable = {
+  dataset: 'fetal_deaths',
+  groups: 'fetal',
+  codes: [
+    'reference_period',
+    'published6',
+    'sex',
+    'race_code',
+    'cause_category_code',
+    'cause_chapter_code',
+    'cause_group_code',
+    'gestation_class_code',
+    'place_of_death_code',
+  ],
+  measures: ['fetal_deaths'],
+  columns: `reference_period, place_uf AS residence_uf, place_code AS residence_municipality_code,
+    any_value(place_name) AS residence_municipality_name, sex, race_code, cause_category_code, cause_chapter_code, cause_group_code,
+    gestation_class_code, place_of_death_code`,
+  // The file is of the country, so a death without a municipality code is of no state.
+  stateWithoutCode: 'none',
+}
+export const TABLES: readonly StagedTable[] = [DEATHS, BY_OCCURRENCE, FETAL]
 const ROWS = rowsTable('sim', 'deaths')
+const OCCURRENCE_ROWS = rowsTable('sim', 'deaths_by_occurrence')
 
 /** SQL of the codes that the rows of a year use, by list. */
-export const USED_CODES = `SELECT DISTINCT 'cause_categories', cause_category_code FROM ${ROWS} WHERE cause_category_code IS NOT NULL`
+export const USED_CODES = `SELECT DISTINCT 'cause_categories', cause_category_code
+  FROM (SELECT cause_category_code FROM ${ROWS} UNION SELECT cause_category_code FROM ${rowsTable('sim', 'fetal_deaths')})
+  WHERE cause_category_code IS NOT NULL`
 
 /** @returns the months up to the last one with deaths; files of a year under way end there */
 export function monthsOfYear(period: number, files: readonly FileTotals<'deaths'>[]): number[] {
@@ -48,6 +86,7 @@ export async function checkYear(
   const year = Math.floor(period / 100)
   const sumFiles = (figureOf: (file: FileTotals<'deaths'>) => number): number =>
     files.reduce((sum, file) => sum + figureOf(file), 0)
+  const fetalFiles = files.filter(({ kind }) => kind === 'DOFET')
   const countDeaths = (condition: string): Promise<number> =>
     session.number(`SELECT coalesce(sum(deaths), 0) FROM ${ROWS} WHERE ${condition}`)
   return {
@@ -59,6 +98,24 @@ export async function checkYear(
           'sim',
           DEATHS,
           files.map(({ totals }) => totals),
+        ),
+      },
+      {
+        name: `deaths_by_occurrence_sums_equal_snapshot_${year}`,
+        violations: await compareSums(
+          session,
+          'sim',
+          BY_OCCURRENCE,
+          files.map(({ totals }) => totals),
+        ),
+      },
+      {
+        name: `fetal_deaths_sums_equal_snapshot_${year}`,
+        violations: await compareSums(
+          session,
+          'sim',
+          FETAL,
+          files.map(({ fetalTotal }) => [fetalTotal]),
         ),
       },
       {
@@ -74,7 +131,18 @@ export async function checkYear(
       [`deaths_of_residents_abroad_${year}`]: await countDeaths('residence_municipality_code IS NULL'),
       [`deaths_of_unknown_age_${year}`]: await countDeaths('age_group IS NULL'),
       [`deaths_without_cause_${year}`]: await countDeaths('cause_category_code IS NULL'),
-      ...countsWithoutMonth('deaths', year, files),
+      ...countsWithoutMonth(
+        'deaths',
+        year,
+        files.filter(({ kind }) => kind !== 'DOFET'),
+      ),
+      ...(fetalFiles.length === 0
+        ? {}
+        : { [`fetal_deaths_${year}`]: sumFiles(({ fetalTotal }) => fetalTotal) }),
+      ...countsWithoutMonth('fetal_deaths', year, fetalFiles),
+      [`deaths_at_unknown_places_${year}`]: await session.number(
+        `SELECT coalesce(sum(deaths), 0) FROM ${OCCURRENCE_ROWS} WHERE occurrence_municipality_code IS NULL`,
+      ),
       [`deaths_of_residents_elsewhere_${year}`]: await countDeaths('residence_uf <> processing_uf'),
     },
   }

@@ -8,6 +8,7 @@ import { DELIVERIES } from '../../model/sinasc/code-lists.ts'
 import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sinasc/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { Sums } from '../aggregated/code-groups.ts'
+import { gestationClassOf } from '../aggregated/gestation.ts'
 import { keyOfCells, openNamedCells } from '../aggregated/named-cells.ts'
 import { ImportError } from '../import-error.ts'
 import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
@@ -213,27 +214,6 @@ const UNKNOWN_WEIGHT = 9999
 /** @param cell grams; 0 and 9999 are unknown @returns '' if unknown */
 export const weightClassOf = (cell: string): string =>
   /^\d{1,4}$/.test(cell) && Number(cell) !== UNKNOWN_WEIGHT ? classOf(Number(cell), WEIGHT_BOUNDS) : ''
-
-const GESTATION: Readonly<Record<string, string>> = {
-  '1': '00-21',
-  '2': '22-27',
-  '3': '28-31',
-  '4': '32-36',
-  '5': '37-41',
-  '6': '42+',
-  '8': '28-36',
-}
-/** Codes of 1994 and 1995, where 4 is a birth at term. */
-const OLD_GESTATION: Readonly<Record<string, string>> = {
-  '1': '00-21',
-  '2': '22-27',
-  '3': '28-36',
-  '4': '37-41',
-  '5': '42+',
-}
-/** @returns '' if unknown */
-export const gestationClassOf = (cell: string, year: number): string =>
-  (year < CODES_FROM ? OLD_GESTATION : GESTATION)[cell] ?? ''
 
 /** Published CONSULTAS → class of prenatal visits. */
 const PRENATAL: Readonly<Record<string, string>> = {

@@ -53,6 +53,7 @@ const EVENT_FIELDS = new Set([
   'admissions',
   'deaths',
   'births',
+  'fetal_deaths',
   'icsap_admissions',
   'icsap_universe_admissions',
   'maternal_deaths',

@@ -90,6 +90,21 @@ const DEATHS: SourceFacts = {
   heading: 'deaths',
 }
 
+const FETAL_DEATHS: SourceFacts = {
+  ...DEATHS,
+  table: 'SIM, DOFET',
+  limitations: [
+    both(
+      'Só óbitos fetais declarados. O sub-registro é maior que o dos demais óbitos, e varia entre lugares e com a duração da gestação.',
+      'Only declared fetal deaths. More of them than of other deaths are not registered, and how many varies among places and with the length of gestation.',
+    ),
+    both(
+      'Perdas antes de 22 semanas não são óbitos fetais pela definição oficial, e só parte delas é declarada.',
+      'Losses before 22 weeks are no fetal deaths by the official definition, and only part of them is declared.',
+    ),
+  ],
+}
+
 const BIRTHS: SourceFacts = {
   ...DEATHS,
   table: 'SINASC, DN',
@@ -180,6 +195,8 @@ export const SOURCES: Readonly<Record<FactDataset, SourceFacts>> = {
   hospital_admissions_by_residence: ADMISSIONS,
   hospital_admission_flows: ADMISSIONS,
   deaths: DEATHS,
+  deaths_by_occurrence: DEATHS,
+  fetal_deaths: FETAL_DEATHS,
   births: BIRTHS,
   outpatient_production: {
     publisher: MINISTRY,

@@ -8,7 +8,7 @@ import type { DeathTable } from './datasets.ts'
 
 const extended = (declared: DimensionDeclaration): DimensionDeclaration => ({ ...declared, tier: 'extended' })
 const CHAPTER_NAMES = Object.fromEntries(
-  DIAGNOSIS_CHAPTERS.map(({ code, name }) => [code, [name, name] as const]),
+  DIAGNOSIS_CHAPTERS.map(({ code, name, name_en }) => [code, [name, name_en] as const]),
 )
 
 export const DIMENSIONS = {
@@ -43,26 +43,61 @@ export const DIMENSIONS = {
   }),
 } as const satisfies Record<string, DimensionDeclaration>
 
+const RESIDENCE = [
+  'residence_state',
+  'residence_municipality',
+  'residence_health_region',
+  'residence_region',
+] as const
+const OF_DEATHS = [
+  'sex',
+  'age_group',
+  'infant_age',
+  'race',
+  'cause_chapter',
+  'cause_category',
+  'cause_group',
+  'place_of_death',
+] as const
+
 export const FACTS = {
   deaths: {
+    capability: 'analytics.query.read',
+    isFlow: true,
+    isAggregated: true,
+    dimensions: ['reference_period', ...COARSE_PERIODS, ...RESIDENCE, ...OF_DEATHS],
+  },
+  fetal_deaths: {
     capability: 'analytics.query.read',
     isFlow: true,
     isAggregated: true,
     dimensions: [
       'reference_period',
       ...COARSE_PERIODS,
-      'residence_state',
-      'residence_municipality',
-      'residence_health_region',
-      'residence_region',
+      ...RESIDENCE,
       'sex',
-      'age_group',
-      'infant_age',
       'race',
       'cause_chapter',
       'cause_category',
       'cause_group',
+      'gestation',
       'place_of_death',
+    ],
+  },
+  deaths_by_occurrence: {
+    capability: 'analytics.query.read',
+    isFlow: true,
+    isAggregated: true,
+    isByOccurrence: true,
+    dimensions: [
+      'state',
+      'municipality',
+      'region',
+      'health_region',
+      'health_macroregion',
+      'reference_period',
+      ...COARSE_PERIODS,
+      ...OF_DEATHS,
     ],
   },
 } as const satisfies Record<DeathTable, Fact>

@@ -4,6 +4,12 @@ import type { Field } from '../types.ts'
 
 export const FIELDS = {
   residence_municipality_name: name('Name of the municipality of residence.'),
+  occurrence_municipality_code: {
+    type: 'integer',
+    nullable: true,
+    description:
+      'Seven-digit code of the municipality where the death happened (CODMUNOCOR); the ignored one of its state where only that is known, null where nothing is.',
+  },
   infant_age_code: optionalCode(
     'Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age.',
   ),
@@ -21,6 +27,7 @@ export const FIELDS = {
     'deaths',
     'Of them maternal: chapter XV without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53, M83.0 in pregnancy or within 42 days of its end.',
   ),
+  fetal_deaths: quantity('fetal deaths', 'Fetal deaths (TIPOBITO 1).'),
   premature_ncd_deaths: quantity(
     'deaths',
     'Of them at 30 to 69 years of circulatory diseases (I00–I99), cancer (C00–C97), diabetes (E10–E14) or chronic respiratory diseases (J30–J98).',

@@ -45,6 +45,25 @@ export const METRICS = metricsOf('extended', {
     [`Óbitos ${BY_RESIDENCE.pt}.`, `Deaths ${BY_RESIDENCE.en}.`],
     sum(DEATHS, 'deaths'),
   ),
+  deaths_by_occurrence: deathsOf(
+    'Óbitos por local de ocorrência',
+    'Deaths by place of occurrence',
+    [
+      'Óbitos não fetais pelo mês do óbito e pelo município onde ocorreram, morasse onde morasse quem morreu.',
+      'Deaths that are not fetal by month of death and the municipality where they happened, wherever the dead lived.',
+    ],
+    sum('deaths_by_occurrence', 'deaths'),
+  ),
+  fetal_deaths: counted(
+    sum('fetal_deaths', 'fetal_deaths'),
+    'fetal deaths',
+    'Óbitos fetais',
+    'Fetal deaths',
+    both(
+      'Óbitos fetais pelo mês do óbito e pelo município de residência da mãe. Não contam entre os óbitos.',
+      'Fetal deaths by month of death and municipality of residence of the mother. They do not count among deaths.',
+    ),
+  ),
   deaths_per_100k: perCapita('deaths', LABELS),
   deaths_per_100k_standardized: {
     ...ratio(

@@ -1,4 +1,5 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
+import type { Area } from '../../model/areas.ts'
 import { dimensionOf, RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
 import { isLifeExpectancy, isOfResidents, type MetricCode, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
@@ -85,20 +86,26 @@ export function cellNotes(query: AnalyticsQuery, metrics: readonly QueryMetricNe
   ]
 }
 
-/** Notes that residents' admissions in states that were not collected are missing. */
-export function residenceNotes(
+const BY_OCCURRENCE = 'deaths_by_occurrence'
+
+/** Notes that records of a place are missing, because they lie in files of states that were not collected. */
+export function otherStatesNotes(
   query: Pick<AnalyticsQuery, 'group_by' | 'filters'>,
   metrics: readonly Pick<MetricNeeds, 'needs' | 'requested'>[],
   view: ReleaseView,
 ): Note[] {
-  if (!dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))) return []
-  // Files of deaths and births are by residence, so only admissions of residents may lie in files of other states.
-  const admissions = metrics.filter(({ needs }) => needs.includes('hospital_admissions_by_residence'))
-  const months = allPeriods(admissions.map(({ requested }) => requested))
-  const isComplete = months.every(
-    (period) => statesCollected(view, 'hospital_admissions_by_residence', period) === ALL_STATES,
-  )
-  return isComplete ? [] : [{ code: 'partial_residence' }]
+  const isPartial = (table: Table): boolean =>
+    allPeriods(metrics.filter(({ needs }) => needs.includes(table)).map(({ requested }) => requested)).some(
+      (period) => statesCollected(view, table, period) !== ALL_STATES,
+    )
+  // Files of admissions are by hospital. Those of deaths and births are by residence, so only deaths by occurrence lie in others.
+  const isByResidence = dimensionsUsed(query).some((code) => RESIDENCE_DIMENSIONS.has(code))
+  return [
+    ...(isByResidence && isPartial('hospital_admissions_by_residence')
+      ? [{ code: 'partial_residence' } as const]
+      : []),
+    ...(isPartial(BY_OCCURRENCE) ? [{ code: 'partial_occurrence' } as const] : []),
+  ]
 }
 
 /** Notes published but empty files, whose values are 0. */
@@ -153,25 +160,36 @@ export function scopeNotes(
 
 /** Areas whose files hold records without a month, and the counts of the manifest that say how many. */
 const WITHOUT_MONTH = [
-  { dataset: 'deaths', area: 'sim', counts: /^deaths_without_month_([A-Z]{2})_(\d{4})$/ },
-  { dataset: 'births', area: 'sinasc', counts: /^births_without_month_([A-Z]{2})_(\d{4})$/ },
-] as const
+  {
+    datasets: ['deaths', BY_OCCURRENCE],
+    area: 'sim',
+    counts: /^deaths_without_month_([A-Z]{2})_(\d{4})$/,
+  },
+  { datasets: ['fetal_deaths'], area: 'sim', counts: /^fetal_deaths_without_month_(BR)_(\d{4})$/ },
+  { datasets: ['births'], area: 'sinasc', counts: /^births_without_month_([A-Z]{2})_(\d{4})$/ },
+] as const satisfies readonly { readonly datasets: readonly Table[]; area: Area; counts: RegExp }[]
 
 /** Notes the deaths and births of the requested years and states that have no month, and the break of the length of gestation. */
 export function vitalNotes(metrics: readonly QueryMetricNeeds[], view: ReleaseView): Note[] {
-  const withoutMonth = WITHOUT_MONTH.flatMap(({ dataset, area, counts }) => {
-    const readers = metrics.filter(({ needs }) => needs.includes(dataset))
+  const withoutMonth = WITHOUT_MONTH.flatMap(({ datasets, area, counts }) => {
+    const readers = metrics.filter(({ needs }) => datasets.some((dataset) => needs.includes(dataset)))
     const years = new Set(
       allPeriods(readers.map(({ requested }) => requested)).map((period) =>
         periodOf('reference_year', period),
       ),
     )
-    const states = new Set(readers.flatMap((metric) => [...metric.states]))
+    // Deaths at a place come from the files of all states, and fetal deaths from one of the country.
+    const states = new Set(
+      readers.flatMap((metric) => [
+        'BR',
+        ...(metric.needs.includes(BY_OCCURRENCE) ? ALL_STATES : metric.states),
+      ]),
+    )
     return Object.entries(view.components[area]?.counts ?? {}).flatMap(([name, count]): Note[] => {
       const [, state = '', digits = ''] = counts.exec(name) ?? []
       const year = Number(digits)
       if (!states.has(state) || !years.has(year)) return []
-      return dataset === 'deaths'
+      return area === 'sim'
         ? [{ code: 'deaths_without_month', year, state, deaths: count }]
         : [{ code: 'births_without_month', year, state, births: count }]
     })

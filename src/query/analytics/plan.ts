@@ -8,6 +8,7 @@ import type { Capability } from '../../model/capabilities.ts'
 import {
   type DimensionCode,
   type FactDataset,
+  isByOccurrence,
   isPlace,
   isPopulation,
   PLACE_DIMENSIONS,
@@ -27,7 +28,7 @@ import {
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, type TimeDimension } from '../../model/periods.ts'
 import type { PreAggregateName } from '../../model/pre-aggregates.ts'
-import { needsOf, needsOfCodes } from '../../model/required-tables.ts'
+import { needsOf, needsOfCodes, tablesAmong } from '../../model/required-tables.ts'
 import { hasGaps, monthsOf, monthsOfRelease, tablesOfNeeds } from '../../release/coverage.ts'
 import {
   formatPeriod,
@@ -80,9 +81,9 @@ import {
   cellNotes,
   emptyNotes,
   noteOfAges,
+  otherStatesNotes,
   periodNotes,
   rangeNotes,
-  residenceNotes,
   scopeNotes,
   transferNotes,
   vitalNotes,
@@ -229,7 +230,7 @@ export function planAggregate(
       : scope
     const states = covered.some(isPlace)
       ? scope.places
-      : isWithinStates(covered) || isOfResidents(metric)
+      : isWithinStates(covered) || isOfResidents(metric) || tablesAmong(needs).some(isByOccurrence)
         ? metricScope.territory
         : metricScope.states
     const found = { code, metric, query: metricQuery, needs, states }
@@ -369,7 +370,7 @@ export function planAggregate(
       ...(isByCell ? cellNotes(query, metricNeeds) : []),
       ...describeMissing(missing),
       ...emptyNotes(metricNeeds, view),
-      ...residenceNotes(query, metricNeeds, view),
+      ...otherStatesNotes(query, metricNeeds, view),
       ...vitalNotes(metricNeeds, view),
       ...transferNotes(metricNeeds, view),
       ...(scope.states === scope.territory ? [] : scopeNotes(metricNeeds, view, tables)),

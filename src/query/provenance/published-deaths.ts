@@ -1,7 +1,7 @@
 /** Conditions on published cells of deaths, for published-rows.ts. Pure. Birth dates and other personal cells take no part. */
 import type { InfantAge } from '../../model/sim/code-lists.ts'
 import { PLACE_NOT_INFORMED } from '../../model/sim/code-lists.ts'
-import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
+import { COLUMN_NAMES, OPTIONAL_COLUMNS, OPTIONAL_FETAL_COLUMNS } from '../../model/sim/layout.ts'
 import type { CellCondition, PublishedRows } from './cell-conditions.ts'
 
 const condition = (names: readonly string[], pattern: string): CellCondition => ({
@@ -29,35 +29,81 @@ function agePattern(group: string, infantAge: string): string {
   return `^4(${Array.from({ length: last - first + 1 }, (_, index) => String(first + index).padStart(2, '0')).join('|')})$`
 }
 
-/** @param codeOf returns a code of the record, '' for null; @param period YYYY-MM */
-export function deathRowsOf(
-  codeOf: (field: string) => string,
-  period: string,
-): Pick<PublishedRows, 'where' | 'is_exact'> {
+type CodeOf = (field: string) => string
+type Found = Pick<PublishedRows, 'where' | 'is_exact'>
+
+/** @param codeOf returns a code of the record, '' for null; @param period YYYY-MM @returns conditions that all kinds of deaths share */
+function sharedConditions(codeOf: CodeOf, period: string): CellCondition[] {
   const [year = '', month = ''] = period.split('-')
-  const municipality = codeOf('residence_municipality_code').slice(0, 6)
-  const isExact = !municipality.endsWith('0000')
   const category = codeOf('cause_category_code')
   const place = codeOf('place_of_death_code')
   const race = codeOf('race_code')
+  return [
+    condition(
+      COLUMN_NAMES.date,
+      month === '00' ? NO_MONTH : `^(\\d\\d${month}${year}|${year.slice(2)}${month}\\d\\d)$`,
+    ),
+    condition(COLUMN_NAMES.cause, category === '' ? '^(?![A-Z]?\\d{2})' : `^${category}`),
+    condition(COLUMN_NAMES.sex, { M: '^1$', F: '^2$' }[codeOf('sex')] ?? '^(?![12]$)'),
+    ...(race === ''
+      ? []
+      : [condition(OPTIONAL_COLUMNS.race, RACES[race] === undefined ? '^(?![1-5]$)' : `^${RACES[race]}$`)]),
+    condition(COLUMN_NAMES.place, place === PLACE_NOT_INFORMED ? '^(?![1-6]$)' : `^${place}$`),
+  ]
+}
+
+const inMunicipality = (names: readonly string[], code6: string): CellCondition =>
+  condition(names, code6.startsWith('53') ? '^53' : `^${code6}`)
+
+/**
+ * @param end whether the record is by residence or by occurrence
+ * @param codeOf returns a code of the record, '' for null; @param period YYYY-MM
+ */
+export function deathRowsOf(end: 'residence' | 'occurrence', codeOf: CodeOf, period: string): Found {
+  const code6 = codeOf(`${end}_municipality_code`).slice(0, 6)
+  // Only all rows of a file of residents abroad have no residence, but any file has deaths at unknown places.
+  const isExact = code6 === '' ? end === 'residence' : !code6.endsWith('0000')
   return {
     is_exact: isExact,
     where: [
       condition(COLUMN_NAMES.kind, '^(?!1$)'),
-      condition(
-        COLUMN_NAMES.date,
-        month === '00' ? NO_MONTH : `^(\\d\\d${month}${year}|${year.slice(2)}${month}\\d\\d)$`,
-      ),
-      ...(isExact
-        ? [condition(COLUMN_NAMES.residence, municipality.startsWith('53') ? '^53' : `^${municipality}`)]
-        : []),
-      condition(COLUMN_NAMES.cause, category === '' ? '^(?![A-Z]?\\d{2})' : `^${category}`),
+      ...(isExact ? [inMunicipality(COLUMN_NAMES[end], code6)] : []),
       condition(COLUMN_NAMES.age, agePattern(codeOf('age_group'), codeOf('infant_age_code'))),
-      condition(COLUMN_NAMES.sex, { M: '^1$', F: '^2$' }[codeOf('sex')] ?? '^(?![12]$)'),
-      ...(race === ''
+      ...sharedConditions(codeOf, period),
+    ],
+  }
+}
+
+/** Class of the length of gestation → its published code. */
+const GESTATION: Readonly<Record<string, string>> = {
+  '00-21': '1',
+  '22-27': '2',
+  '28-31': '3',
+  '32-36': '4',
+  '37-41': '5',
+  '42+': '6',
+}
+
+/** @param codeOf returns a code of the record, '' for null; @param period YYYY-MM */
+export function fetalRowsOf(codeOf: CodeOf, period: string): Found {
+  const code6 = codeOf('residence_municipality_code').slice(0, 6)
+  const isExact = code6 !== '' && !code6.endsWith('0000')
+  const gestation = GESTATION[codeOf('gestation_class_code')]
+  return {
+    is_exact: isExact,
+    where: [
+      condition(COLUMN_NAMES.kind, '^1$'),
+      ...(isExact ? [inMunicipality(COLUMN_NAMES.residence, code6)] : []),
+      // Files before 1996 code it in other ways, which are not read.
+      ...(period < '1996'
         ? []
-        : [condition(OPTIONAL_COLUMNS.race, RACES[race] === undefined ? '^(?![1-5]$)' : `^${RACES[race]}$`)]),
-      condition(COLUMN_NAMES.place, place === PLACE_NOT_INFORMED ? '^(?![1-6]$)' : `^${place}$`),
+        : [
+            condition(
+              OPTIONAL_FETAL_COLUMNS.gestation,
+              gestation === undefined ? '^(?![1-6]$)' : `^${gestation}$`,
+            ),
+          ]),
+      ...sharedConditions(codeOf, period),
     ],
   }
 }

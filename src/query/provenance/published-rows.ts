@@ -10,14 +10,16 @@ import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { COLUMN_NAMES as BIRTH_COLUMNS } from '../../model/sinasc/layout.ts'
 import { equals, hasCode, inMunicipality, isIgnored, type PublishedRows } from './cell-conditions.ts'
 import { flowRowsOf, residentRowsOf } from './published-admissions.ts'
-import { deathRowsOf } from './published-deaths.ts'
+import { deathRowsOf, fetalRowsOf } from './published-deaths.ts'
 
-export const countField = (dataset: AddedUpTable): string =>
-  dataset === 'outpatient_production'
-    ? 'records'
-    : dataset === 'deaths' || dataset === 'births'
-      ? dataset
-      : 'admission_records'
+const COUNT_FIELDS: Readonly<Partial<Record<AddedUpTable, string>>> = {
+  outpatient_production: 'records',
+  deaths: 'deaths',
+  deaths_by_occurrence: 'deaths',
+  fetal_deaths: 'fetal_deaths',
+  births: 'births',
+}
+export const countField = (dataset: AddedUpTable): string => COUNT_FIELDS[dataset] ?? 'admission_records'
 
 const text = (value: Row[string] | undefined): string => String(value ?? '')
 const BIRTH_SEXES: Readonly<Record<string, string>> = { M: '^1$', F: '^2$' }
@@ -28,7 +30,11 @@ export function publishedRowsOf(dataset: AddedUpTable, record: Row): PublishedRo
   const codeOf = (field: string): string => text(record[field])
   if (dataset === 'hospital_admissions_by_residence') return { count, ...residentRowsOf(codeOf) }
   if (dataset === 'hospital_admission_flows') return { count, ...flowRowsOf(codeOf) }
-  if (dataset === 'deaths') return { count, ...deathRowsOf(codeOf, text(record.reference_period)) }
+  if (dataset === 'deaths' || dataset === 'deaths_by_occurrence') {
+    const end = dataset === 'deaths' ? 'residence' : 'occurrence'
+    return { count, ...deathRowsOf(end, codeOf, text(record.reference_period)) }
+  }
+  if (dataset === 'fetal_deaths') return { count, ...fetalRowsOf(codeOf, text(record.reference_period)) }
   if (dataset === 'births') {
     const residence = codeOf('residence_municipality_code')
     const alternatives = (names: readonly string[]): string[] => [names.join('|')]

@@ -2,15 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import {
-  infantAgeOf,
-  isMaternalDeath,
-  monthOfDate,
-  type ReadDeaths,
-  readDeaths,
-  recogniseDeathFile,
-  yearsOf,
-} from '../../../src/import/sim/death-files.ts'
+import { infantAgeOf, isMaternalDeath, monthOfDate, yearsOf } from '../../../src/import/sim/death-cells.ts'
+import { type ReadDeaths, readDeaths, recogniseDeathFile } from '../../../src/import/sim/death-files.ts'
 import { makeDbf } from '../../fixtures/dbf-builder.ts'
 import { sharedPath, skipWithoutShared } from '../../fixtures/shared-data.ts'
 import { temporaryFolder } from '../../fixtures/small-release.ts'
@@ -24,6 +17,7 @@ const plain: Cells = {
   SEXO: '1',
   RACACOR: '4',
   CODMUNRES: '140010',
+  CODMUNOCOR: '140010',
   LOCOCOR: '1',
   CAUSABAS: 'I219',
   OBITOGRAV: '2',
@@ -103,12 +97,14 @@ t.test('maternal deaths by the official rule', async (t) => {
 })
 
 t.test('codes: what is not known is null or not informed, never 0', async (t) => {
-  t.same(await codesOf({}), ['202205', '140010', 'M', '70-74', '', '03', 'I21', '09', '068', '1'])
+  t.same(await codesOf({}), ['202205', '140010', '140010', 'M', '70-74', '', '03', 'I21', '09', '068', '1'])
   t.equal((await codesOf({ CODMUNRES: '1400100' }))[1], '140010', 'seven digits')
   t.equal((await codesOf({ CODMUNRES: '' }))[1], '')
-  t.equal((await codesOf({ RACACOR: '3' }))[5], '04', 'yellow')
-  t.equal((await codesOf({ RACACOR: '' }))[5], '99')
-  t.same((await codesOf({ IDADE: '999', SEXO: '0', LOCOCOR: '', CAUSABAS: '' })).slice(2), [
+  t.equal((await codesOf({ CODMUNOCOR: '1302603' }))[2], '130260', 'where it happened')
+  t.equal((await codesOf({ CODMUNOCOR: '' }))[2], '')
+  t.equal((await codesOf({ RACACOR: '3' }))[6], '04', 'yellow')
+  t.equal((await codesOf({ RACACOR: '' }))[6], '99')
+  t.same((await codesOf({ IDADE: '999', SEXO: '0', LOCOCOR: '', CAUSABAS: '' })).slice(3), [
     '',
     '',
     '',
@@ -118,7 +114,7 @@ t.test('codes: what is not known is null or not informed, never 0', async (t) =>
     '',
     '9',
   ])
-  t.equal((await codesOf({ CAUSABAS: 'B342' }))[6], 'B34', 'COVID-19')
+  t.equal((await codesOf({ CAUSABAS: 'B342' }))[7], 'B34', 'COVID-19')
 })
 
 t.test(
@@ -130,10 +126,11 @@ t.test(
       IDADE: '450',
       SEXO: '2',
       MUNIRES: '1400100',
+      MUNIOCOR: '1302603',
       LOCOCOR: '0',
     }
     const { groups, totals } = await read([{ ...old, CAUSABAS: '8199' }], 1979)
-    t.same([...groups][0]?.codes, ['197905', '140010', 'F', '50-54', '', '', '819', '', '', '9'])
+    t.same([...groups][0]?.codes, ['197905', '140010', '130260', 'F', '50-54', '', '', '819', '', '', '9'])
     t.same(totals, [1, 0, 0])
   },
 )
@@ -143,6 +140,39 @@ t.test('fetal rows are set aside, and a file of another year is refused', async 
   t.equal(totals[0], 1)
   t.same(setAside, [{ row: 3, reason: 'fetal_death' }])
   await t.rejects(read([plain], 2021), /no death of the year/)
+})
+
+t.test('a file of fetal deaths: they are no deaths, and rows that are not fetal are set aside', async (t) => {
+  const fetal = { ...plain, TIPOBITO: '1', IDADE: '', CAUSABAS: 'P95X', GESTACAO: '5', SEXO: '2' }
+  const path = join(folder, 'DOFET22.dbf')
+  const readFetal = (rows: readonly Cells[]): Promise<ReadDeaths> => {
+    const columns = Object.keys(fetal).map((name) => [name, 20] as const)
+    writeFileSync(path, makeDbf({ columns, rows }))
+    return readDeaths(path, 'DOFET22.dbf', { kind: 'DOFET', uf: 'BR', period: 202212 })
+  }
+  const read1 = await readFetal([
+    fetal,
+    fetal,
+    { ...fetal, GESTACAO: '9', SEXO: '0', RACACOR: '', CODMUNRES: '' },
+    { ...fetal, GESTACAO: '8', DTOBITO: '00002022' },
+    { ...fetal, TIPOBITO: '2' },
+    { ...fetal, DTOBITO: '10052021' },
+  ])
+  t.same([read1.fetalTotal, read1.totals, read1.groups, read1.withoutMonth], [4, [0, 0, 0], [], 1])
+  t.same(
+    [...read1.fetal].map(({ codes, values }) => [...codes, values[0]]),
+    [
+      ['202205', '140010', 'F', '03', 'P95', '16', '097', '37-41', '1', 2],
+      ['202205', '', '', '99', 'P95', '16', '097', '', '1', 1],
+      ['202200', '140010', 'F', '03', 'P95', '16', '097', '', '1', 1],
+    ],
+    'a code of gestation that files of births do not share is unknown',
+  )
+  t.same(read1.setAside, [
+    { row: 6, reason: 'not_fetal' },
+    { row: 7, reason: 'other_year' },
+  ])
+  await t.rejects(readFetal([{ ...fetal, DTOBITO: '10052021' }]), /no fetal death of the year/)
 })
 
 t.test('premature deaths of chronic diseases: 30 to 69 years', async (t) => {
@@ -215,13 +245,22 @@ t.test('the real files give what was measured on them', { skip: skipWithoutShare
       file,
     )
     for (const [sex, deaths] of measured('sex').filter(([code]) => code in SEX_NAMES))
-      t.equal(sumsBy(2)[SEX_NAMES[sex] ?? ''], deaths, `${file} sex ${sex}`)
+      t.equal(sumsBy(3)[SEX_NAMES[sex] ?? ''], deaths, `${file} sex ${sex}`)
     for (const [component, deaths] of measured('infant_component'))
       if (component in COMPONENTS)
-        t.equal(sumsBy(4)[COMPONENTS[component] ?? ''], deaths, `${file} ${component}`)
+        t.equal(sumsBy(5)[COMPONENTS[component] ?? ''], deaths, `${file} ${component}`)
     for (const [chapter, deaths] of measured('icd10_chapter'))
-      t.equal(sumsBy(7)[String(ROMAN.indexOf(chapter) + 1).padStart(2, '0')], deaths, `${file} ${chapter}`)
+      t.equal(sumsBy(8)[String(ROMAN.indexOf(chapter) + 1).padStart(2, '0')], deaths, `${file} ${chapter}`)
     for (const [residence, deaths] of fact.residence_top10 as [string, number][])
       t.equal(sumsBy(1)[residence.slice(0, 6)], deaths, `${file} ${residence}`)
+    /** @returns deaths outside of the residence, by the first digits of both codes */
+    const outside = (digits: number): number =>
+      groups.reduce(
+        (sum, { codes: [, residence, occurrence], values }) =>
+          residence.slice(0, digits) === occurrence.slice(0, digits) ? sum : sum + (values[0] ?? 0),
+        0,
+      )
+    t.equal(outside(6), fact.occurrence_outside_residence_municipality, `${file} outside of the municipality`)
+    t.equal(outside(2), fact.occurrence_outside_residence_state, `${file} outside of the state`)
   }
 })

@@ -10,9 +10,9 @@ import { isPeers } from '../../options/peers.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
-import { relation } from './groups.ts'
 import type { Side } from './limits.ts'
 import { withPlaces } from './places.ts'
+import { relation } from './spine.ts'
 
 /** @returns joins of the row (`joined`) with its comparator, on full keys, so that no row repeats */
 export function comparatorJoins({ plan, place, larger }: ComparatorPlan): Sql {

@@ -11,9 +11,10 @@ import { type ValueKind, valueCode, valueKindsOf } from '../../options/value-kin
 import type { AggregatePlan } from '../../plan.ts'
 import { comparatorColumns, comparatorJoins, comparedValueSql, significanceSql } from './comparators.ts'
 import { key } from './facts.ts'
-import { decimalsOf, relation } from './groups.ts'
+import { decimalsOf } from './groups.ts'
 import { limitSql, type Side } from './limits.ts'
 import { longRankSql, quotientSql, rankSql } from './quotients.ts'
+import { relation } from './spine.ts'
 import { statusSql } from './status.ts'
 
 export interface ShownValue {

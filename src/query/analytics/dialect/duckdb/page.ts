@@ -9,9 +9,9 @@ import { hasPeers } from '../../options/comparators.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
 import { key } from './facts.ts'
-import { carriedOf, carrierOf, relation, relationAs } from './groups.ts'
 import { indexOf, isMeasured, keptConditions, orderSql, shownValues, valueSql } from './measured.ts'
 import { quotientSql } from './quotients.ts'
+import { carriedOf, carrierOf, relation, relationAs } from './spine.ts'
 
 /** Codes of a cell's group. null is the member without a code. */
 export type GroupKey = Readonly<Partial<Record<DimensionCode, string | number | null>>>

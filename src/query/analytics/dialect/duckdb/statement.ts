@@ -14,10 +14,11 @@ import { isTextKind } from '../../options/value-kinds.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { totalLabel } from '../../query-plan.ts'
 import { datasetCte, hasRows, key } from './facts.ts'
-import { baseSpineCte, isOneRow, joinedCte, onlyFacts, relation, spineCte } from './groups.ts'
+import { isOneRow, joinedCte } from './groups.ts'
 import { isMeasured, measuredCte, shownValues } from './measured.ts'
 import { chosenCte, type GroupKey, orderBy, orderOf, orderTerms, pageCte, valuedCte } from './page.ts'
 import { valueText } from './quotients.ts'
+import { baseSpineCte, onlyFacts, relation, spineCte } from './spine.ts'
 
 export const summaryColumns = ({ metrics }: AggregatePlan): ReadonlySet<string> =>
   new Set(['total_rows', 'table_rows', 'rows_sha256', ...metrics.map((_, index) => `missing_${index}`)])
