@@ -206,7 +206,7 @@ class FetchRun {
         path,
         bytes,
         status,
-        ...(source.completeness === 'by state' ? { period: file.period } : {}),
+        ...(source.completeness !== 'newest' ? { period: file.period } : {}),
         ...(reason === undefined ? {} : { reason }),
       })
     }

@@ -87,8 +87,10 @@ export async function readListings(
           options.signal.throwIfAborted()
           if (error instanceof NotConnected) unreachable = error
           // A new year begins without a folder.
-          const isByYear = source.folders.some(({ path }) => path.includes('{year}'))
-          if (error instanceof NotThere && isByYear) continue
+          const mayLack =
+            source.completeness === 'beside states' ||
+            source.folders.some(({ path }) => path.includes('{year}'))
+          if (error instanceof NotThere && mayLack) continue
           failures.push(`${folder}: ${describeError(error)}`)
           untrusted.add(source)
         }
@@ -103,7 +105,7 @@ export async function readListings(
   const choose = (source: ListedSource, files: readonly ListedFile[]): void =>
     void chosen.set(source, { files, isTrusted: !untrusted.has(source) })
   for (const area of areas) {
-    const monthly = sources.filter((source) => source.completeness === 'by state' && source.areas[0] === area)
+    const monthly = sources.filter((source) => source.completeness !== 'newest' && source.areas[0] === area)
     if (monthly.length === 0) continue
     const files = monthly.flatMap((source) => filesBySource.get(source) ?? [])
     const plan = planByState(monthly, files, options)

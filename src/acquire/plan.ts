@@ -54,7 +54,7 @@ export function foldersOf(source: ListedSource, scope: Scope, year: number): str
   return source.folders
     .filter((folder) => {
       // Without a range only the newest periods are of interest.
-      if (source.completeness === 'by state' && from === null && to === null) return folder.to === null
+      if (source.completeness !== 'newest' && from === null && to === null) return folder.to === null
       return (to === null || folder.from <= to) && (folder.to === null || from === null || folder.to >= from)
     })
     .flatMap(({ path, from: first }) =>
@@ -89,7 +89,7 @@ function periodOf(year: string, month: string): number {
 }
 
 /**
- * Plans the sources of an area that are whole by state. Without a range it takes the newest month that is whole, else the newest.
+ * Plans the sources of an area that are whole by state, and those beside them. Without a range it takes the newest month that is whole, else the newest.
  * @param listed files of all these sources, of the states of the scope
  */
 export function planByState(
@@ -101,7 +101,8 @@ export function planByState(
   const { states } = scope
   const { from, to } = inUnitsOf(isYearly, scope)
   const files = takeFirstFolders(listed)
-  const periods = files.map(({ period }) => period)
+  const byState = sources.filter(({ completeness }) => completeness === 'by state')
+  const periods = files.filter(({ source }) => byState.includes(source)).map(({ period }) => period)
   const newest =
     periods.length === 0 ? null : Math.max(...periods.filter((period) => to === null || period <= to))
   if (newest === null || !Number.isFinite(newest)) return { files: [], missing: [], newest: null }
@@ -111,7 +112,7 @@ export function planByState(
     index.set(key, [...(index.get(key) ?? []), file])
   }
   const gapsOf = (period: number): Gap[] =>
-    sources.flatMap((source) =>
+    byState.flatMap((source) =>
       period < (source.first ?? 0)
         ? []
         : states
@@ -125,7 +126,7 @@ export function planByState(
       .sort((left, right) => right - left)
     wanted.push(months.slice(0, NEWEST_MONTHS).find((period) => gapsOf(period).length === 0) ?? newest)
   } else {
-    const first = Math.max(from, Math.min(...sources.map(({ first }) => first ?? 0)))
+    const first = Math.max(from, Math.min(...byState.map(({ first }) => first ?? 0)))
     for (let period = first; period <= newest; period = isYearly ? period + 1 : monthAfter(period))
       wanted.push(period)
   }

@@ -36,6 +36,7 @@ const yearly = (
   first: number,
   pattern: string,
   folders: ListedSource['folders'],
+  completeness: 'by state' | 'beside states' = 'by state',
 ): ListedSource => ({
   code,
   kind: 'listed',
@@ -49,9 +50,15 @@ const yearly = (
   folders,
   pattern: new RegExp(pattern, 'i'),
   isYearly: true,
-  completeness: 'by state',
+  completeness,
   bytes: [10_000, 64 * MiB],
 })
+
+/** Folders of the parts of deaths that are of the country. Others of their files repeat deaths of the states. */
+const OF_COUNTRY: ListedSource['folders'] = [
+  { path: '/dissemin/publicos/SIM/CID10/DOFET', from: 1996, to: null },
+  { path: '/dissemin/publicos/SIM/PRELIM/DOFET', from: 1996, to: null },
+]
 
 const LISTED: readonly ListedSource[] = [
   registry('ST', 'facilities by state and month', 200508, [2_000, 30 * MiB]),
@@ -105,6 +112,24 @@ const LISTED: readonly ListedSource[] = [
     ],
   ),
   yearly(
+    'sim-dofet',
+    'sim',
+    'fetal deaths of the country by year',
+    1996,
+    String.raw`^DOFET(?<year>\d{2})\.dbc$`,
+    OF_COUNTRY,
+    'beside states',
+  ),
+  yearly(
+    'sim-dorext',
+    'sim',
+    'deaths of residents abroad by year',
+    2013,
+    String.raw`^DOREXT(?<year>\d{2})\.dbc$`,
+    OF_COUNTRY,
+    'beside states',
+  ),
+  yearly(
     'sinasc-dn',
     'sinasc',
     'births by state of residence of the mother and year',
@@ -115,6 +140,18 @@ const LISTED: readonly ListedSource[] = [
       { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null },
       { path: '/dissemin/publicos/SINASC/1994_1995/Dados/DNRES', from: 1994, to: 1995 },
     ],
+  ),
+  yearly(
+    'sinasc-dnex',
+    'sinasc',
+    'births of mothers who live abroad by year',
+    2014,
+    String.raw`^DNEX(?<year>\d{4})\.dbc$`,
+    [
+      { path: '/dissemin/publicos/SINASC/1996_/Dados/DNRES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null },
+    ],
+    'beside states',
   ),
   {
     code: 'population-by-age',

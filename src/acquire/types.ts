@@ -40,8 +40,11 @@ export interface ListedSource extends SourceFacts {
   readonly pattern: RegExp
   /** True if a period is a year, YYYY. */
   readonly isYearly?: boolean
-  /** by state: a period is whole with a file of each state; newest: only the newest file is used. */
-  readonly completeness: 'by state' | 'newest'
+  /**
+   * by state: a period is whole with a file of each state; beside states: a file of no state, fetched for the periods of the sources by
+   * state of the same area, and missed nowhere; newest: only the newest file is used.
+   */
+  readonly completeness: 'by state' | 'beside states' | 'newest'
   /** Usual size of a file in bytes. A size outside is reported, not refused. */
   readonly bytes: readonly [number, number]
 }

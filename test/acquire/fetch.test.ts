@@ -302,20 +302,29 @@ t.test('years of deaths: a final file takes the place of the preliminary one', s
   publish('CID10/DORES/DOSP2024.dbc', TIME, '2000001')
   publish('PRELIM/DORES/DORR2024.dbc', TIME, '2000001')
   publish('CID9/DORES/DORRR79.DBC', TIME, '2000001')
+  // Files of the country come along for the years of the states, and are missed nowhere.
+  publish('CID10/DOFET/DOFET23.dbc', TIME, '2000003')
+  publish('CID10/DOFET/DOREXT23.dbc', TIME, '2000003')
+  publish('CID10/DOFET/DOINF23.dbc', TIME, '2000003')
+  publish('PRELIM/DOFET/DOFET24.dbc', TIME, '2000003')
+  publish('PRELIM/DOFET/DOFET25.dbc', TIME, '2000003')
   const fetchDeaths = (scope: { from: number | null }) => fetchInto(into, env, { areas: ['sim'], ...scope })
   const pathsOf = (report: Awaited<ReturnType<typeof fetchInto>>): string[] =>
     report.files.map(({ path, status }) => `${status} ${path.slice('datasus/dissemin/publicos/SIM/'.length)}`)
   const newest = await fetchDeaths({ from: null })
   t.same(newest.failures, [])
-  t.same(pathsOf(newest), ['fetched PRELIM/DORES/DORR2024.dbc'])
+  t.same(pathsOf(newest).sort(), ['fetched PRELIM/DOFET/DOFET24.dbc', 'fetched PRELIM/DORES/DORR2024.dbc'])
   t.equal(newest.newest.sim, 2024)
   // Two listings with equal numbers of files: the final year came, and the preliminary one is not gone yet. Its time is not later.
   publish('CID10/DORES/DORR2024.dbc', TIME, '2000002')
   const all = await fetchDeaths({ from: 197901 })
-  t.same(pathsOf(all), [
+  t.same(pathsOf(all).sort(), [
+    'fetched CID10/DOFET/DOFET23.dbc',
+    'fetched CID10/DOFET/DOREXT23.dbc',
     'fetched CID10/DORES/DORR2023.dbc',
     'fetched CID10/DORES/DORR2024.dbc',
     'fetched CID9/DORES/DORRR79.DBC',
+    'present PRELIM/DOFET/DOFET24.dbc',
   ])
   t.equal(all.missing.length, 2022 - 1979)
   const local = join(into, 'datasus', folder)

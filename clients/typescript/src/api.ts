@@ -924,6 +924,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sim/occurrence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Deaths by month, municipality where they happened, underlying cause, age, sex, race and place of death, each row with the published file that it was added up from.
+         * @description Needs the capability analytics.query.read.
+         */
+        get: operations["listDeathsByOccurrence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sim/fetal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Fetal deaths by month, municipality of residence of the mother, cause, length of gestation, sex, race and place of death, each row with the published file that it was added up from.
+         * @description Needs the capability analytics.query.read.
+         */
+        get: operations["listFetalDeaths"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/sinasc/monthly": {
         parameters: {
             query?: never;
@@ -2216,6 +2256,52 @@ export interface components {
             /** @description Records of that file. Unit: rows. */
             source_rows: number;
         };
+        /** @description The same deaths by the municipality where they happened, wherever the dead lived. Files are by state of residence, so a place is complete only with the files of all states. A place that is not known is null. */
+        DeathsByOccurrence: {
+            /** @description Competence month of the published data. */
+            reference_period: string;
+            /**
+             * @description Two-letter abbreviation of the state.
+             * @enum {string}
+             */
+            uf: "RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF";
+            /** @description Seven-digit code of the municipality where the death happened (CODMUNOCOR); the ignored one of its state where only that is known, null where nothing is. */
+            occurrence_municipality_code: number | null;
+            /** @description Name of the managing municipality. */
+            municipality_name: string | null;
+            /** @description Category of the underlying cause: a letter and 2 digits of CID-10; before 1996, 3 digits of CID-9 (800 to 999 are external causes, published without their E). */
+            cause_category_code: string | null;
+            /** @description Chapter of CID-10 of the underlying cause, 01 to 22; null before 1996. */
+            cause_chapter_code: string | null;
+            /** @description Group of causes of the list CID-BR of the diagnosis; 000 outside the list, null where the diagnosis is none of CID-10. */
+            cause_group_code: string | null;
+            /**
+             * @description Age in completed years, in groups of five: 00-04 to 75-79, and 80+.
+             * @enum {string}
+             */
+            age_group: "00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+";
+            /** @description Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age. */
+            infant_age_code: string | null;
+            /**
+             * @description F female or M male.
+             * @enum {string}
+             */
+            sex: "F" | "M";
+            /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
+            race_code: string | null;
+            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. */
+            place_of_death_code: string;
+            /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
+            processing_uf: string;
+            /** @description Records that ended with death (MORTE). Unit: deaths. */
+            deaths: number;
+            /** @description Published file the row came from; null for built-in code lists. */
+            source_file: string | null;
+            /** @description SHA-256 of the published file that the row was added up from. */
+            source_sha256: string;
+            /** @description Records of that file. Unit: rows. */
+            source_rows: number;
+        };
         DemographyPopulationByAgeListResponse: {
             data: components["schemas"]["PopulationByAge"][];
             pagination: components["schemas"]["Pagination"];
@@ -2699,6 +2785,44 @@ export interface components {
             };
             meta: components["schemas"]["ReleaseMeta"];
         };
+        /** @description Fetal deaths by month of death, municipality of residence of the mother, cause, length of gestation, sex, race and place of death, added up from the files of the country by year (DOFET). They count among no other deaths. */
+        FetalDeaths: {
+            /** @description Competence month of the published data. */
+            reference_period: string;
+            /** @description State of residence; null where not known. */
+            residence_uf: string | null;
+            /** @description Municipality of residence, IBGE code of 7 digits; the ignored one of the state where the code is none of the list, null where no state is known. */
+            residence_municipality_code: number | null;
+            /** @description Name of the municipality of residence. */
+            residence_municipality_name: string | null;
+            /** @description Category of the underlying cause: a letter and 2 digits of CID-10; before 1996, 3 digits of CID-9 (800 to 999 are external causes, published without their E). */
+            cause_category_code: string | null;
+            /** @description Chapter of CID-10 of the underlying cause, 01 to 22; null before 1996. */
+            cause_chapter_code: string | null;
+            /** @description Group of causes of the list CID-BR of the diagnosis; 000 outside the list, null where the diagnosis is none of CID-10. */
+            cause_group_code: string | null;
+            /** @description Class of the weeks of gestation (GESTACAO); null where unknown. From 2011 on, weeks are counted and no longer chosen from classes: the series breaks there. */
+            gestation_class_code: string | null;
+            /**
+             * @description F female or M male.
+             * @enum {string}
+             */
+            sex: "F" | "M";
+            /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
+            race_code: string | null;
+            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. */
+            place_of_death_code: string;
+            /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
+            processing_uf: string;
+            /** @description Fetal deaths (TIPOBITO 1). Unit: fetal deaths. */
+            fetal_deaths: number;
+            /** @description Published file the row came from; null for built-in code lists. */
+            source_file: string | null;
+            /** @description SHA-256 of the published file that the row was added up from. */
+            source_sha256: string;
+            /** @description Records of that file. Unit: rows. */
+            source_rows: number;
+        };
         /** @enum {string} */
         FilterOperator: "EQ" | "IN" | "NEQ" | "NOT_IN" | "GT" | "GTE" | "LT" | "LTE" | "BETWEEN";
         FilteredMetric: {
@@ -3093,7 +3217,7 @@ export interface components {
             version: string;
         };
         /** @enum {string} */
-        MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "premature_ncd_deaths_per_100k" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "infant_mortality_rate" | "neonatal_mortality_rate" | "early_neonatal_mortality_rate" | "late_neonatal_mortality_rate" | "post_neonatal_mortality_rate" | "life_expectancy_at_birth" | "maternal_mortality_ratio" | "births" | "births_per_1000" | "low_birth_weight_share" | "preterm_share" | "caesarean_share" | "prenatal_7plus_share" | "adolescent_mothers_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
+        MetricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_by_occurrence" | "fetal_deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "premature_ncd_deaths_per_100k" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "infant_mortality_rate" | "neonatal_mortality_rate" | "early_neonatal_mortality_rate" | "late_neonatal_mortality_rate" | "post_neonatal_mortality_rate" | "life_expectancy_at_birth" | "maternal_mortality_ratio" | "births" | "births_per_1000" | "low_birth_weight_share" | "preterm_share" | "caesarean_share" | "prenatal_7plus_share" | "adolescent_mothers_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
         /** @enum {string} */
         MetricSide: "numerator" | "less" | "denominator";
         /** @description Municipalities, administrative regions of the Federal District, and the ignored municipality of each state. */
@@ -3176,7 +3300,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "births_without_month" | "gestation_break" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "empty_file" | "partial_residence" | "partial_occurrence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "births_without_month" | "gestation_break" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -4115,8 +4239,18 @@ export interface components {
             pagination: components["schemas"]["Pagination"];
             meta: components["schemas"]["ReleaseMeta"];
         };
+        SimFetalListResponse: {
+            data: components["schemas"]["FetalDeaths"][];
+            pagination: components["schemas"]["Pagination"];
+            meta: components["schemas"]["ReleaseMeta"];
+        };
         SimMonthlyListResponse: {
             data: components["schemas"]["Deaths"][];
+            pagination: components["schemas"]["Pagination"];
+            meta: components["schemas"]["ReleaseMeta"];
+        };
+        SimOccurrenceListResponse: {
+            data: components["schemas"]["DeathsByOccurrence"][];
             pagination: components["schemas"]["Pagination"];
             meta: components["schemas"]["ReleaseMeta"];
         };
@@ -11351,6 +11485,442 @@ export interface operations {
             };
         };
     };
+    listDeathsByOccurrence: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Two-letter abbreviation of the state.
+                 * @example [
+                 *       "RR",
+                 *       "AC"
+                 *     ]
+                 */
+                uf?: ("RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF")[];
+                /** @description Seven-digit code of the municipality where the death happened (CODMUNOCOR); the ignored one of its state where only that is known, null where nothing is. */
+                occurrence_municipality_code?: string[];
+                /**
+                 * @description IBGE code of the major region, 1 to 5.
+                 * @example [
+                 *       1
+                 *     ]
+                 */
+                region_code?: number[];
+                /**
+                 * @description Health region of the municipality, 5 digits.
+                 * @example [
+                 *       "14001"
+                 *     ]
+                 */
+                health_region_code?: string[];
+                /**
+                 * @description Health macro-region of the municipality, 4 digits.
+                 * @example [
+                 *       "1402"
+                 *     ]
+                 */
+                health_macroregion_code?: string[];
+                /**
+                 * @description Category of the underlying cause: a letter and 2 digits of CID-10; before 1996, 3 digits of CID-9 (800 to 999 are external causes, published without their E).
+                 * @example [
+                 *       "I21"
+                 *     ]
+                 */
+                cause_category_code?: string[];
+                /**
+                 * @description F female or M male.
+                 * @example [
+                 *       "F"
+                 *     ]
+                 */
+                sex?: ("F" | "M")[];
+                /**
+                 * @description Age in completed years, in groups of five: 00-04 to 75-79, and 80+.
+                 * @example [
+                 *       "80+"
+                 *     ]
+                 */
+                age_group?: ("00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+")[];
+                /**
+                 * @description Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age.
+                 * @example [
+                 *       "early_neonatal"
+                 *     ]
+                 */
+                infant_age_code?: ("early_neonatal" | "late_neonatal" | "post_neonatal" | "unknown")[];
+                /**
+                 * @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it.
+                 * @example [
+                 *       "01"
+                 *     ]
+                 */
+                race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
+                /**
+                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.
+                 * @example [
+                 *       "1"
+                 *     ]
+                 */
+                place_of_death_code?: ("1" | "2" | "3" | "4" | "5" | "6" | "9")[];
+                /**
+                 * @description Fields to order by, with - before descending ones; the key of the records decides what they leave open.
+                 * @example [
+                 *       "deaths"
+                 *     ]
+                 */
+                sort?: ("deaths" | "-deaths")[];
+                /**
+                 * @description Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description next_cursor of the page before, unchanged, with the same parameters. */
+                cursor?: string;
+                /**
+                 * @description true adds pagination.total.
+                 * @example true
+                 */
+                count?: boolean;
+                /**
+                 * @description YYYY-MM, or all where a list takes it; the newest month without it.
+                 * @example 2026-05
+                 */
+                reference_period?: string;
+                /** @description The release to answer from; 409 when it is not here. */
+                expected_release_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description Release the answer comes from. */
+                    "x-data-release-id"?: string;
+                    /** @description Of these bytes, for If-None-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimOccurrenceListResponse"];
+                    "text/csv": string;
+                };
+            };
+            /** @description The client has this answer already: If-None-Match names its ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Format not offered */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    listFetalDeaths: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Two-letter abbreviation of the state.
+                 * @example [
+                 *       "RR",
+                 *       "AC"
+                 *     ]
+                 */
+                uf?: ("RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF")[];
+                /**
+                 * @description IBGE code of the managing municipality, 7 digits.
+                 * @example [
+                 *       "1400100"
+                 *     ]
+                 */
+                municipality_ibge_code?: string[];
+                /**
+                 * @description Health region of the municipality, 5 digits.
+                 * @example [
+                 *       "14001"
+                 *     ]
+                 */
+                health_region_code?: string[];
+                /**
+                 * @description Category of the underlying cause: a letter and 2 digits of CID-10; before 1996, 3 digits of CID-9 (800 to 999 are external causes, published without their E).
+                 * @example [
+                 *       "I21"
+                 *     ]
+                 */
+                cause_category_code?: string[];
+                /**
+                 * @description Class of the weeks of gestation (GESTACAO); null where unknown. From 2011 on, weeks are counted and no longer chosen from classes: the series breaks there.
+                 * @example [
+                 *       "37-41"
+                 *     ]
+                 */
+                gestation_class_code?: ("00-21" | "22-27" | "28-31" | "28-36" | "32-36" | "37-41" | "42+")[];
+                /**
+                 * @description F female or M male.
+                 * @example [
+                 *       "F"
+                 *     ]
+                 */
+                sex?: ("F" | "M")[];
+                /**
+                 * @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it.
+                 * @example [
+                 *       "01"
+                 *     ]
+                 */
+                race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
+                /**
+                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.
+                 * @example [
+                 *       "1"
+                 *     ]
+                 */
+                place_of_death_code?: ("1" | "2" | "3" | "4" | "5" | "6" | "9")[];
+                /**
+                 * @description Fields to order by, with - before descending ones; the key of the records decides what they leave open.
+                 * @example [
+                 *       "fetal_deaths"
+                 *     ]
+                 */
+                sort?: ("fetal_deaths" | "-fetal_deaths")[];
+                /**
+                 * @description Rows of a page; of facilities as GeoJSON up to 10,000, and 1,000 without it.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description next_cursor of the page before, unchanged, with the same parameters. */
+                cursor?: string;
+                /**
+                 * @description true adds pagination.total.
+                 * @example true
+                 */
+                count?: boolean;
+                /**
+                 * @description YYYY-MM, or all where a list takes it; the newest month without it.
+                 * @example 2026-05
+                 */
+                reference_period?: string;
+                /** @description The release to answer from; 409 when it is not here. */
+                expected_release_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    /** @description Release the answer comes from. */
+                    "x-data-release-id"?: string;
+                    /** @description Of these bytes, for If-None-Match. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SimFetalListResponse"];
+                    "text/csv": string;
+                };
+            };
+            /** @description The client has this answer already: If-None-Match names its ETag. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Format not offered */
+            406: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     listBirths: {
         parameters: {
             query?: {
@@ -11918,7 +12488,7 @@ export interface operations {
                  * @description Code of a metric of the catalog.
                  * @example bed_capacity_existing
                  */
-                metricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "premature_ncd_deaths_per_100k" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "infant_mortality_rate" | "neonatal_mortality_rate" | "early_neonatal_mortality_rate" | "late_neonatal_mortality_rate" | "post_neonatal_mortality_rate" | "life_expectancy_at_birth" | "maternal_mortality_ratio" | "births" | "births_per_1000" | "low_birth_weight_share" | "preterm_share" | "caesarean_share" | "prenatal_7plus_share" | "adolescent_mothers_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
+                metricCode: "bed_capacity_existing" | "bed_capacity_sus" | "bed_capacity_non_sus" | "beds_existing_per_100k" | "beds_sus_per_100k" | "equipment_existing" | "equipment_in_use" | "equipment_sus" | "equipment_existing_per_100k" | "equipment_in_use_per_100k" | "service_offerings" | "service_offerings_sus" | "service_facilities" | "facilities_count" | "facilities_per_100k" | "facilities_with_beds" | "population_census" | "population_estimated" | "beds_non_sus_per_100k" | "beds_sus_share" | "beds_per_facility" | "facilities_with_sus_beds" | "facilities_with_beds_per_100k" | "beds_complementary_existing" | "beds_complementary_sus" | "beds_complementary_existing_per_100k" | "beds_complementary_sus_per_100k" | "beds_surgical_existing" | "beds_clinical_existing" | "beds_obstetric_existing" | "beds_pediatric_existing" | "beds_inpatient_existing" | "beds_inpatient_sus" | "beds_inpatient_existing_per_100k" | "beds_inpatient_sus_per_100k" | "icu_beds_existing" | "icu_beds_sus" | "icu_beds_existing_per_100k" | "icu_beds_sus_per_100k" | "icu_beds_adult_existing" | "icu_beds_adult_existing_per_100k" | "icu_beds_neonatal_existing" | "icu_beds_neonatal_existing_per_100k" | "icu_beds_pediatric_existing" | "icu_beds_pediatric_existing_per_100k" | "equipment_not_in_use" | "equipment_in_use_share" | "equipment_sus_share" | "equipment_sus_per_100k" | "equipment_per_facility" | "equipment_facilities" | "equipment_sus_facilities" | "equipment_types_present" | "service_offerings_ambulatory" | "service_offerings_ambulatory_sus" | "service_offerings_hospital" | "service_offerings_hospital_sus" | "service_offerings_outsourced" | "service_offerings_sus_share" | "service_offerings_per_100k" | "service_facilities_sus" | "service_facilities_per_100k" | "service_types_present" | "facilities_sus" | "facilities_sus_share" | "facilities_sus_per_100k" | "facilities_linked_sus" | "facilities_with_equipment" | "facilities_with_services" | "population_growth_since_census" | "population_by_age" | "admissions" | "admission_records" | "days_of_stay" | "average_stay_days" | "hospital_deaths" | "hospital_mortality_share" | "admissions_value" | "average_admission_value" | "icu_days" | "admissions_per_10k" | "admissions_per_10k_standardized" | "icsap_universe_admissions" | "icsap_admissions" | "icsap_share" | "icsap_per_10k" | "admissions_outside_municipality" | "admissions_of_known_municipality" | "admissions_outside_municipality_share" | "admissions_outside_health_region" | "admissions_of_known_health_region" | "admissions_outside_health_region_share" | "admissions_outside_state" | "admissions_of_known_state" | "admissions_outside_state_share" | "admissions_received_share" | "admissions_with_distance" | "distance_km_total" | "average_distance_km" | "sus_bed_days" | "bed_occupancy_share" | "outpatient_quantity_approved" | "outpatient_quantity_presented" | "outpatient_approval_share" | "outpatient_value_approved" | "outpatient_value_per_capita" | "deaths" | "deaths_by_occurrence" | "fetal_deaths" | "deaths_per_100k" | "deaths_per_100k_standardized" | "maternal_deaths" | "premature_ncd_deaths" | "premature_ncd_deaths_per_100k" | "external_cause_deaths" | "external_cause_deaths_per_100k" | "ill_defined_deaths" | "ill_defined_deaths_share" | "infant_mortality_rate" | "neonatal_mortality_rate" | "early_neonatal_mortality_rate" | "late_neonatal_mortality_rate" | "post_neonatal_mortality_rate" | "life_expectancy_at_birth" | "maternal_mortality_ratio" | "births" | "births_per_1000" | "low_birth_weight_share" | "preterm_share" | "caesarean_share" | "prenatal_7plus_share" | "adolescent_mothers_share" | "federal_health_transfers" | "federal_health_transfers_per_capita";
             };
             cookie?: never;
         };

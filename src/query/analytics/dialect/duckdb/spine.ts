@@ -217,9 +217,9 @@ function placelessKeys(plan: AggregatePlan): Sql[] {
   const carried = carriedOf(plan).map(() => TEXT(', NULL'))
   const keysOf = (facts: Sql): Sql =>
     sql`  SELECT ${keyList(plan.query.group_by)}${join(carried, '')} FROM ${facts} WHERE ${isPlaceless}`
-  const own = factsWithRows(plan).filter(({ dataset }) => isByOccurrence(dataset))
+  const placeless = factsWithRows(plan).filter(({ dataset }) => isByOccurrence(dataset))
   return [
-    ...own.map(({ name }) => keysOf(relation(plan, name))),
+    ...placeless.map(({ name }) => keysOf(relation(plan, name))),
     ...baseKeys(plan, isByOccurrence).map((keys) => keysOf(sql`(${keys}) AS base`)),
   ]
 }
