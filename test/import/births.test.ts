@@ -253,6 +253,13 @@ t.test(
     t.same([isOf('final', 202205), isOf('preliminary', 202205), isOf('final', 199405)], [[], ['RR'], ['RR']])
     const client = await openClient(releasesDir, 1, { rows: true })
     t.teardown(() => client.close())
+    const statuses = async (period: string): Promise<unknown> => {
+      const { body } = await client.get(`/v1/sinasc/monthly?reference_period=${period}`)
+      const rows = body.data as { source_file: string; publication_status: string | null }[]
+      return Object.fromEntries(rows.map((row) => [row.source_file, row.publication_status]))
+    }
+    t.same(await statuses('2022-05'), { 'DNRR2022.dbc': 'preliminary', 'DNEX2022.dbc': null })
+    t.same(await statuses('1994-05'), { 'DNRRR94.DBC': 'final' }, 'each row says what its file is')
     const metrics = [
       ...['births', 'low_birth_weight_share', 'preterm_share', 'caesarean_share', 'prenatal_7plus_share'],
       {

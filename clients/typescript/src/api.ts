@@ -2034,6 +2034,8 @@ export interface components {
             source_sha256: string;
             /** @description Records of that file. Unit: rows. */
             source_rows: number;
+            /** @description final or preliminary: what the publisher calls the file of the row, by its folder; null where no folder said it. */
+            publication_status: string | null;
         };
         /** @description A dimension of the catalog. */
         CatalogDimension: {
@@ -2255,6 +2257,8 @@ export interface components {
             source_sha256: string;
             /** @description Records of that file. Unit: rows. */
             source_rows: number;
+            /** @description final or preliminary: what the publisher calls the file of the row, by its folder; null where no folder said it. */
+            publication_status: string | null;
         };
         /** @description The same deaths by the municipality where they happened, wherever the dead lived. Files are by state of residence, so a place is complete only with the files of all states. A place that is not known is null. */
         DeathsByOccurrence: {
@@ -2301,6 +2305,8 @@ export interface components {
             source_sha256: string;
             /** @description Records of that file. Unit: rows. */
             source_rows: number;
+            /** @description final or preliminary: what the publisher calls the file of the row, by its folder; null where no folder said it. */
+            publication_status: string | null;
         };
         DemographyPopulationByAgeListResponse: {
             data: components["schemas"]["PopulationByAge"][];
@@ -2822,6 +2828,8 @@ export interface components {
             source_sha256: string;
             /** @description Records of that file. Unit: rows. */
             source_rows: number;
+            /** @description final or preliminary: what the publisher calls the file of the row, by its folder; null where no folder said it. */
+            publication_status: string | null;
         };
         /** @enum {string} */
         FilterOperator: "EQ" | "IN" | "NEQ" | "NOT_IN" | "GT" | "GTE" | "LT" | "LTE" | "BETWEEN";

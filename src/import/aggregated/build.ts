@@ -164,7 +164,11 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         if (read === undefined) throw new TypeError('a file was not read')
         headers.add(found.name, read.columns, definition.columns)
         await noteAside(session, rejectedRowsTable(area), facts[0] ?? area, found.name, read.setAside)
-        const appended = { ...nameParts, ...read, file: found.name } as unknown as AppendedFile<Kind>
+        const publication_status = publicationStatusOf(found.shown) ?? ''
+        const appended = {
+          ...{ ...nameParts, ...read, publication_status },
+          file: found.name,
+        } as unknown as AppendedFile<Kind>
         await appendFile(session, area, stagedTables, appended)
         // Do not count deleted rows here, because `rows` does not include them.
         const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))

@@ -23,7 +23,7 @@ export interface StagedTable {
   readonly groups: string
   /** Dataset of another table whose staged groups it sums, too, by fewer or other codes. They are then staged once. */
   readonly stagedAs?: AddedUpTable
-  /** Attribute of the file name that is a text column of every row: its column. */
+  /** Attribute of a file that is a text column of every row: its column. */
   readonly fileAttribute?: { readonly attribute: string; readonly column: string }
   /**
    * Text columns of the codes of a group, in their order. One of them is published6, the municipality. With reference_period
@@ -38,6 +38,13 @@ export interface StagedTable {
   /** State of rows whose municipality code names no state: that of the file, or none. */
   readonly stateWithoutCode: 'file' | 'none'
 }
+
+/** Keeps with every row whether the publisher calls its file final or preliminary. */
+export const PUBLICATION_STATUS = {
+  attribute: 'publication_status',
+  column: 'publication_status',
+  select: "nullif(any_value(publication_status), '') AS publication_status",
+} as const
 
 const stagedTable = (area: AggregatedAreaName, { dataset, stagedAs = dataset }: StagedTable): string =>
   `${area}_staged_${stagedAs}`

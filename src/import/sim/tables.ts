@@ -3,7 +3,7 @@
  * checks of a year.
  */
 import type { FileTotals } from '../aggregated/build.ts'
-import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
+import { compareSums, PUBLICATION_STATUS, rowsTable, type StagedTable } from '../aggregated/tables.ts'
 import { countsWithoutMonth } from '../aggregated/without-month.ts'
 import type { Session } from '../session.ts'
 import type { NamedCheck } from '../write-parquet.ts'
@@ -23,10 +23,11 @@ const KEY = [
 const DEATHS: StagedTable = {
   dataset: 'deaths',
   groups: 'groups',
+  fileAttribute: PUBLICATION_STATUS,
   codes: ['reference_period', 'published6', 'occurrence6', ...KEY],
   measures: MEASURES,
   columns: `reference_period, place_uf AS residence_uf, place_code AS residence_municipality_code,
-    any_value(place_name) AS residence_municipality_name, ${KEY.join(', ')}`,
+    any_value(place_name) AS residence_municipality_name, ${PUBLICATION_STATUS.select}, ${KEY.join(', ')}`,
   // Files are by residence, so a death without a municipality code is one of the state's.
   stateWithoutCode: 'file',
 }
@@ -38,12 +39,13 @@ const BY_OCCURRENCE: StagedTable = {
   measures: ['deaths'],
   mapFirst: (staged) => `(SELECT * EXCLUDE (published6) RENAME (occurrence6 AS published6) FROM ${staged})`,
   columns: `reference_period, place_uf AS uf, place_code AS occurrence_municipality_code, place_code AS municipality_ibge_code,
-    any_value(place_name) AS municipality_name, ${KEY.join(', ')}`,
+    any_value(place_name) AS municipality_name, ${PUBLICATION_STATUS.select}, ${KEY.join(', ')}`,
   stateWithoutCode: 'none',
 }
 const FETAL: StagedTable = {
   dataset: 'fetal_deaths',
   groups: 'fetal',
+  fileAttribute: PUBLICATION_STATUS,
   codes: [
     'reference_period',
     'published6',
@@ -58,7 +60,7 @@ const FETAL: StagedTable = {
   measures: ['fetal_deaths'],
   columns: `reference_period, place_uf AS residence_uf, place_code AS residence_municipality_code,
     any_value(place_name) AS residence_municipality_name, sex, race_code, cause_category_code, cause_chapter_code, cause_group_code,
-    gestation_class_code, place_of_death_code`,
+    gestation_class_code, place_of_death_code, ${PUBLICATION_STATUS.select}`,
   // The file is of the country, so a death without a municipality code is of no state.
   stateWithoutCode: 'none',
 }

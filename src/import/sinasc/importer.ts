@@ -5,7 +5,7 @@
  */
 import { READ_COLUMNS } from '../../model/sinasc/layout.ts'
 import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
-import { compareSums, rowsTable, type StagedTable } from '../aggregated/tables.ts'
+import { compareSums, PUBLICATION_STATUS, rowsTable, type StagedTable } from '../aggregated/tables.ts'
 import { countsWithoutMonth, monthZero } from '../aggregated/without-month.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
@@ -15,6 +15,7 @@ import { MEASURES, recogniseBirthFile } from './birth-files.ts'
 const BIRTHS_TABLE: StagedTable = {
   dataset: 'births',
   groups: 'groups',
+  fileAttribute: PUBLICATION_STATUS,
   codes: [
     'reference_period',
     'published6',
@@ -28,7 +29,7 @@ const BIRTHS_TABLE: StagedTable = {
   ],
   measures: MEASURES,
   columns: `reference_period, place_uf AS residence_uf, place_code AS residence_municipality_code, mother_age_group, weight_class_code,
-    gestation_class_code, prenatal_visits_class_code, delivery_code, race_code, sex`,
+    gestation_class_code, prenatal_visits_class_code, delivery_code, race_code, sex, ${PUBLICATION_STATUS.select}`,
   stateWithoutCode: 'none',
 }
 

@@ -17,7 +17,7 @@ const KEY = [
   'place_of_death_code',
   'processing_uf',
 ] as const
-const SOURCE_FILE = ['source_file', 'source_sha256', 'source_rows'] as const
+const SOURCE_FILE = ['source_file', 'source_sha256', 'source_rows', 'publication_status'] as const
 const OF_RESIDENCE = {
   uf: { ...equals({ uf: true }), column: 'residence_uf' },
   municipality_ibge_code: { kind: 'municipality', column: 'residence_municipality_code' },

@@ -23,6 +23,9 @@ export const FIELDS = {
   place_of_death_code: code(
     'Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.',
   ),
+  publication_status: optionalCode(
+    'final or preliminary: what the publisher calls the file of the row, by its folder; null where no folder said it.',
+  ),
   maternal_deaths: quantity(
     'deaths',
     'Of them maternal: chapter XV without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53, M83.0 in pregnancy or within 42 days of its end.',

@@ -38,6 +38,7 @@ export const DATASETS = {
       'source_file',
       'source_sha256',
       'source_rows',
+      'publication_status',
     ],
     filters: {
       uf: { kind: 'equals', column: 'residence_uf', values: { uf: true } },
