@@ -13,6 +13,7 @@ import { type Client, openClient } from '../fixtures/client.ts'
 import { makeDbf } from '../fixtures/dbf-builder.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { prepareImports } from '../fixtures/file-imports.ts'
+import { peersOf } from '../fixtures/peers.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -296,6 +297,44 @@ t.test('rows add up to their totals, with a row of the deaths at unknown places'
     ),
     [...(await count([], "period = '2021-05'")).values()][0],
   )
+})
+
+t.test('residents beside their peers: the comparator is the answer of the group', async (t) => {
+  const census = await client.query({
+    metrics: ['population_census'],
+    group_by: ['region', 'municipality'],
+    limit: 10_000,
+  })
+  const { groupOf, groups } = peersOf(census.body.data)
+  const metrics = ['deaths', 'ill_defined_deaths_share', 'deaths_per_100k']
+  const [rows, grouped] = await Promise.all([
+    client.query({
+      ...{ metrics, group_by: ['residence_municipality'], filters: [IN_2021], limit: 10_000 },
+      compare_to: { with: 'peers' },
+    }),
+    client.query({
+      ...{ metrics, group_by: ['g'], filters: [IN_2021], limit: 10_000 },
+      groupings: { g: { dimension: 'residence_municipality', groups, others: 'group' } },
+    }),
+  ])
+  t.equal(grouped.status, 200, grouped.text.slice(0, 300))
+  type Row = { dimensions: Record<string, { code: unknown }>; metrics: Record<string, number | null> }
+  const values = new Map(
+    (grouped.body.data as Row[]).map((row) => [String(row.dimensions.g?.code), row.metrics]),
+  )
+  let compared = 0
+  const differences: string[] = []
+  for (const row of rows.body.data as Row[]) {
+    const code = Number(row.dimensions.residence_municipality?.code)
+    const expected = values.get(groupOf.get(code) ?? '')
+    for (const metric of metrics) {
+      const found = row.metrics[`${metric}__comparator`] ?? null
+      if (found !== (expected?.[metric] ?? null)) differences.push(`${code} ${metric}: ${found}`)
+      if (found !== null) compared += 1
+    }
+  }
+  t.same(differences.slice(0, 5), [])
+  t.ok(compared > 5_000, `${compared} values`)
 })
 
 t.test('deaths without a month are noted for the files of every state', async (t) => {

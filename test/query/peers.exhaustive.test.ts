@@ -5,6 +5,7 @@ import t from 'tap'
 import { readSettings } from '../../src/settings.ts'
 import { verifyReport } from '../../tools/commands/verify-report.ts'
 import { openClient } from '../fixtures/client.ts'
+import { peersOf } from '../fixtures/peers.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const { folder, releasesDir } = await makeSmallRelease('admissions')
@@ -37,35 +38,11 @@ const codeOf = ({ dimensions }: AnswerRow, dimension: string): number | null => 
   return code === null ? null : Number(code)
 }
 
-/** Bands of contract 20, written again. */
-function bandOf(residents: number): string {
-  if (residents <= 5000) return '1'
-  if (residents <= 10000) return '2'
-  if (residents <= 20000) return '3'
-  if (residents <= 50000) return '4'
-  if (residents <= 100000) return '5'
-  return residents <= 500000 ? '6' : '7'
-}
-
 const people = await answerOf({
   metrics: ['population_census'],
   group_by: ['region', 'municipality'],
 })
-/** Group of peers by municipality, and the members of each group. */
-const groupOf = new Map<number, string>()
-const membersOf = new Map<string, number[]>()
-for (const row of people.data) {
-  const [code, residents] = [codeOf(row, 'municipality'), row.metrics.population_census]
-  if (code === null || typeof residents !== 'number') continue
-  const group = `${codeOf(row, 'region')}${bandOf(residents)}`
-  groupOf.set(code, group)
-  membersOf.set(group, [...(membersOf.get(group) ?? []), code])
-}
-const groups = [...membersOf].map(([code, members]) => ({
-  code,
-  name: code,
-  members,
-}))
+const { groupOf, membersOf, groups } = peersOf(people.data)
 
 const CASES = [
   {
