@@ -181,7 +181,9 @@ export async function writeDemonstration(
       const sim = join(out, 'SIM', isFinal ? 'CID10' : 'PRELIM')
       const births = join(out, 'SINASC', isFinal ? '1996_/Dados/DNRES' : 'PRELIM/DNRES')
       written.push(...(await writeStreams(join(sim, 'DORES'), deathFiles(year, context))))
-      written.push(...(await writeStreams(join(sim, 'DOFET'), [fetalFile(year, context)])))
+      // Nothing says of which states such a file is, so it has all of them at every scale.
+      const country = { ...context, states: STATES.map(({ uf }) => uf) }
+      written.push(...(await writeStreams(join(sim, 'DOFET'), [fetalFile(year, country)])))
       written.push(...(await writeStreams(births, birthFiles(year, context))))
     }
   }
