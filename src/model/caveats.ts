@@ -44,8 +44,8 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     OF_DEATHS,
   ),
   fetal_deaths: both(
-    'Óbitos fetais declarados, de qualquer duração da gestação: para a definição oficial, filtre gestation a partir de 22 semanas. Muitos não são declarados, e de outros não se conhece a duração.',
-    'Declared fetal deaths of any length of gestation: filter gestation from 22 weeks on for the official definition. Many are not declared, and of others the length is not known.',
+    'Óbitos fetais declarados, de qualquer duração da gestação: para a definição oficial, filtre a duração da gestação a partir de 22 semanas. Muitos não são declarados, e de outros não se conhece a duração.',
+    'Declared fetal deaths of any length of gestation: filter the length of gestation from 22 weeks on for the official definition. Many are not declared, and of others the length is not known.',
     OF_DEATHS,
   ),
   deaths_per_100k: both(

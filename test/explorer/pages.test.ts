@@ -322,6 +322,16 @@ t.test('places side by side have the numbers of their profiles, and one scale a 
   t.equal((await get('/explorer/compare')).status, 200)
 })
 
+t.test('an indicator without values has no chart of them, and its sheet is in sentences', async (t) => {
+  const [without, withValues] = [
+    await get('/explorer/indicators/fetal_deaths'),
+    await get('/explorer/indicators/bed_capacity_sus'),
+  ]
+  t.notMatch(textOf(without.html), 'Ao longo do tempo', 'the release has no deaths')
+  t.match(textOf(withValues.html), 'Ao longo do tempo')
+  t.match(textOf(without.html), /SIM, DOFET\. O ano final [^.]+\. Um ano final [^.]+\./)
+})
+
 t.test('an indicator: its sheet, the states as the API answers them, the answer to take along', async (t) => {
   const code = 'beds_sus_share'
   const response = await fetch(`${server.address}/v1/analytics/metrics/${code}`, {

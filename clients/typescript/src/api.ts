@@ -11504,7 +11504,12 @@ export interface operations {
                  *     ]
                  */
                 uf?: ("RO" | "AC" | "AM" | "RR" | "PA" | "AP" | "TO" | "MA" | "PI" | "CE" | "RN" | "PB" | "PE" | "AL" | "SE" | "BA" | "MG" | "ES" | "RJ" | "SP" | "PR" | "SC" | "RS" | "MS" | "MT" | "GO" | "DF")[];
-                /** @description Seven-digit code of the municipality where the death happened (CODMUNOCOR); the ignored one of its state where only that is known, null where nothing is. */
+                /**
+                 * @description Seven-digit code of the municipality where the death happened (CODMUNOCOR); the ignored one of its state where only that is known, null where nothing is.
+                 * @example [
+                 *       "1400100"
+                 *     ]
+                 */
                 occurrence_municipality_code?: string[];
                 /**
                  * @description IBGE code of the major region, 1 to 5.

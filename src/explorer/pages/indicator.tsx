@@ -69,10 +69,14 @@ async function load(
     catalog,
     metric,
     ranking,
-    course: course !== null && course.answer.data.length > 1 ? course : null,
+    course: course !== null && hasLine(course.answer.data, code) ? course : null,
     synthetic: meta.synthetic === true,
   }
 }
+
+/** A line needs two values: where files of some states are missing, all values of the country are null. */
+const hasLine = (rows: QueryAnswer['data'], code: string): boolean =>
+  rows.filter(({ metrics }) => metrics[code] !== null).length > 1
 
 function View({ data }: { readonly data: IndicatorData }) {
   const { t, language } = useSite()
@@ -118,6 +122,8 @@ function View({ data }: { readonly data: IndicatorData }) {
   )
 }
 
+const sentenceOf = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+
 function Sheet({ data }: { readonly data: IndicatorData }) {
   const { t, language } = useSite()
   const { metric, catalog } = data
@@ -144,7 +150,7 @@ function Sheet({ data }: { readonly data: IndicatorData }) {
           <Fragment key={dataset}>
             <dt>{t.source}</dt>
             <dd>
-              {publisher}, {table}. {delay} {revisions}
+              {publisher}, {table}. {sentenceOf(delay)} {sentenceOf(revisions)}
             </dd>
           </Fragment>
         ))}

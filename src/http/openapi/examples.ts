@@ -62,6 +62,7 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   complexity_code: ['02'],
   instrument_code: ['C'],
   hospital_municipality_code: ['1400100'],
+  occurrence_municipality_code: ['1400100'],
   residence_municipality_code: ['1400100'],
   residence_uf: ['RR'],
   diagnosis_chapter_code: ['10'],
