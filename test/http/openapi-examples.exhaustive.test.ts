@@ -73,7 +73,7 @@ for (const [path, methods] of Object.entries(api.paths))
         names.filter(
           ({ name }) =>
             name !== 'reference_period' ||
-            !/listHealthFinancing|listOutpatient|listHospital|listAdmissionFlows|listDeaths|listBirths/.test(
+            !/listHealthFinancing|listOutpatient|listHospital|listAdmissionFlows|listDeaths|listFetalDeaths|listBirths/.test(
               operationId,
             ),
         ),
