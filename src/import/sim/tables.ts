@@ -1,6 +1,6 @@
 /**
- * The tables of deaths by residence and by occurrence, and of fetal deaths, as aggregated/tables.ts stages them, the months that a year covers, and the
- * checks of a year.
+ * The tables of deaths by residence and by occurrence, and of fetal deaths, as aggregated/tables.ts stages them, the months that a year
+ * covers, and the checks of a year.
  */
 import type { FileTotals } from '../aggregated/build.ts'
 import { compareSums, PUBLICATION_STATUS, rowsTable, type StagedTable } from '../aggregated/tables.ts'
