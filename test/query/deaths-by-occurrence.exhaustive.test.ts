@@ -110,7 +110,7 @@ const drawDeath = (file: string, residence: string): Drawn =>
     place_of_death: pick(['1', '3', '4', '9']),
   })
 /** A death of known codes, because files whose rows of a month have no code of a dimension do not carry it. */
-const knownDeath = (file: string, residence: string, month: number): Drawn =>
+const codedDeath = (file: string, residence: string, month: number): Drawn =>
   makeDeath(file, residence, {
     month,
     place: PLACES[0],
@@ -125,8 +125,8 @@ const FILES: Readonly<Record<string, readonly Drawn[]>> = {
     STATES.map(({ uf, ibge_code }) => {
       const residence = RESIDENCES[uf] ?? `${ibge_code}0000`
       const drawn = many(uf in RESIDENCES ? 900 : 40, () => drawDeath(uf, residence))
-      const known = Array.from({ length: 12 }, (_, index) => knownDeath(uf, residence, index + 1))
-      return [`DO${uf}2021.dbf`, [...known, ...drawn]]
+      const ofEachMonth = Array.from({ length: 12 }, (_, index) => codedDeath(uf, residence, index + 1))
+      return [`DO${uf}2021.dbf`, [...ofEachMonth, ...drawn]]
     }),
   ),
   'DOREXT21.dbf': many(60, () => drawDeath('EX', '900126')),
@@ -378,4 +378,10 @@ t.test('the list has the deaths of a place, with the files of the states where t
   )
   t.ok(new Set(body.data.map(({ source_file }: { source_file: string }) => source_file)).size > 1)
   for (const row of body.data) t.same([row.uf, row.municipality_name], ['RR', 'Boa Vista'])
+  const list = '/v1/sim/occurrence?uf=RR&reference_period=2021-03&count=true'
+  const [complete, some] = [await client.get(list), await partial.client.get(list)]
+  t.ok(complete.body.pagination.total > 0)
+  t.notOk('notes' in complete.body.meta)
+  t.equal(some.body.pagination.total, null, 'residents of states without a file may have died there')
+  t.match(some.body.meta.notes, [{ code: 'not_collected', dataset: 'deaths_by_occurrence' }])
 })

@@ -4,7 +4,7 @@
  */
 import type { Row } from '../../engine/types.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
-import { ADDED_UP_TABLES, dimensionOf } from '../../model/dimensions.ts'
+import { ADDED_UP_TABLES, dimensionOf, isByOccurrence } from '../../model/dimensions.ts'
 import type { Note, NoteEffect } from '../../model/notes.ts'
 import {
   type CodeFilter,
@@ -65,6 +65,8 @@ export function statesOfList(
   view: ReleaseView,
   table: Table | null = null,
 ): States {
+  // Deaths at any place may lie in the file of any state.
+  if (table !== null && isByOccurrence(table)) return ALL_STATES
   const territories = Object.entries(filters).reduce<States | null>((left, [name, text]) => {
     const states = statesOfFilter(name, text)
     if (states === null || left === null) return states ?? left
