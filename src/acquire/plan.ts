@@ -89,7 +89,8 @@ function periodOf(year: string, month: string): number {
 }
 
 /**
- * Plans the sources of an area that are whole by state, and those beside them. Without a range it takes the newest month that is whole, else the newest.
+ * Plans the sources of an area that are whole by state, and those beside them. Without a range it takes the newest month that is
+ * whole, else the newest.
  * @param listed files of all these sources, of the states of the scope
  */
 export function planByState(

@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE } from '../model/cnes/lineage.ts'
+import { datasetOf } from '../model/datasets.ts'
 import {
   type DimensionCode,
   groupedDimension,
@@ -352,7 +353,7 @@ function findPublishedColumn(
 ): string | null {
   if (isPopulation(dataset)) return source.source_column === null ? null : String(source.source_column)
   if (dataset === 'federal_health_transfers') return PUBLISHED_AMOUNTS[field ?? ''] ?? null
-  if (dataset === 'deaths' || dataset === 'deaths_by_occurrence') return DEATH_COLUMNS[field ?? ''] ?? null
+  if (datasetOf(dataset).area === 'sim') return DEATH_COLUMNS[field ?? ''] ?? null
   if (isAddedUp(dataset)) return { ...ADMISSION_COLUMNS, ...OUTPATIENT_COLUMNS }[field ?? ''] ?? null
   // Facts of other areas name their file and row, but keep no published cell.
   if (kind !== 'sum' || dataset === 'facilities' || !isCnes(dataset)) return null

@@ -112,12 +112,12 @@ t.test('fetal deaths come from a file of the country, and count among no other d
       notes: body.meta.notes as readonly Record<string, unknown>[],
     }
   }
-  const known = fetal.filter(({ meaning }) => meaning.period !== null)
+  const withMonth = fetal.filter(({ meaning }) => meaning.period !== null)
   for (const [group_by, members] of [
     [[], fetal.map(() => '')],
     [['gestation'], fetal.map(({ meaning }) => keyOf([meaning.gestation]))],
     [['sex', 'gestation'], fetal.map(({ meaning }) => keyOf([meaning.sex, meaning.gestation]))],
-    [['reference_period'], known.map(({ meaning }) => keyOf([meaning.period]))],
+    [['reference_period'], withMonth.map(({ meaning }) => keyOf([meaning.period]))],
   ] as const) {
     const expected = new Map<string, number>()
     for (const member of members) expected.set(member, (expected.get(member) ?? 0) + 1)
@@ -128,7 +128,10 @@ t.test('fetal deaths come from a file of the country, and count among no other d
       members.length,
       group_by.join(),
     )
-    t.equal(notes.find(({ code }) => code === 'deaths_without_month')?.deaths, fetal.length - known.length)
+    t.equal(
+      notes.find(({ code }) => code === 'deaths_without_month')?.deaths,
+      fetal.length - withMonth.length,
+    )
   }
   const { rows } = await ask('fetal_deaths', ['residence_state'])
   for (const uf of ['RR', 'AC', 'SP'])
