@@ -6,7 +6,7 @@ import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
 import type { DbfHeader } from '../readers/dbf-records.ts'
 
-type CellNames<Cell extends string> = Readonly<Record<Cell, readonly string[]>>
+export type CellNames<Cell extends string> = Readonly<Record<Cell, readonly string[]>>
 type Cells<Cell extends string> = Readonly<Record<Cell, string | null>>
 
 /**

@@ -23,13 +23,20 @@ export interface DbfHeader {
 /** @param bytes buffer that contains the record; @param start offset of its deletion mark; @param record 0-based number */
 export type RecordVisitor = (bytes: Buffer, start: number, record: number) => void
 
+export interface SetAside {
+  readonly row: number
+  readonly reason: string
+}
+
 export interface ReadFile {
   readonly bytes: number
   readonly sha256: string
   /** Number of records without a deletion mark. */
   readonly rows: number
-  /** Row numbers of records with a deletion mark; the header is row 1. */
-  readonly deleted: readonly number[]
+  /** Names of the columns. */
+  readonly columns: readonly string[]
+  /** Records with a deletion mark; the header is row 1. */
+  readonly deleted: readonly SetAside[]
 }
 
 const READ_BYTES = 1 << 18
@@ -97,7 +104,13 @@ export async function readDbfRecords(
       throw new ImportError(file, `is cut: ${records} records do not fit its ${size} bytes`, REMEDY)
     refuseUncounted(file, records, splitter.next(), (size - length - records * recordLength) / recordLength)
   }
-  return { bytes: size, sha256: hash.digest('hex'), rows: splitter.visited(), deleted: splitter.deleted() }
+  return {
+    bytes: size,
+    sha256: hash.digest('hex'),
+    rows: splitter.visited(),
+    columns: columns.map((column) => column.name),
+    deleted: splitter.deleted().map((row) => ({ row, reason: 'deleted' })),
+  }
 }
 
 /** Reads the header and the next bytes, which tell whether the records are compressed. */

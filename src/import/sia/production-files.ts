@@ -19,7 +19,13 @@ import type { Sums } from '../aggregated/code-groups.ts'
 import { periodOfDigits, rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
-import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
+import {
+  type DbfHeader,
+  type ReadFile,
+  type RecordVisitor,
+  readDbfRecords,
+  type SetAside,
+} from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
 import { integerCell } from '../sih/admission-cells.ts'
@@ -62,18 +68,14 @@ export interface RowCounts {
   readonly approvedAbovePresented: number
 }
 
-export interface ReadProduction {
-  readonly bytes: number
-  readonly sha256: string
-  readonly rows: number
-  readonly columns: readonly string[]
+export interface ReadProduction extends Omit<ReadFile, 'deleted'> {
   readonly groups: Iterable<Sums<ProductionCodes>>
   /** Totals of all loaded rows in the order of MEASURES, summed independently of the groups. */
   readonly totals: readonly number[]
   /** Rows whose approved value differs from the sum of its parts; null if the file lacks a part. */
   readonly unequalValues: number | null
   readonly counts: RowCounts
-  readonly setAside: readonly { readonly row: number; readonly reason: string }[]
+  readonly setAside: readonly SetAside[]
 }
 
 /** @throws ImportError if the file is invalid, or its rows belong to another state or month than its name */
@@ -83,14 +85,9 @@ export async function readProduction(
   nameParts: ProductionFileName,
 ): Promise<ReadProduction> {
   const aggregator = new ProductionAggregator(name, nameParts.uf, nameParts.period)
-  let columns: readonly string[] = []
-  const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
-    columns = header.columns.map((column) => column.name)
-    return aggregator.open(header)
-  })
+  const { deleted, ...file } = await readDbfRecords(path, name, (header) => aggregator.open(header))
   const read = aggregator.result()
-  const setAside = [...read.setAside, ...deleted.map((row) => ({ row, reason: 'deleted' }))]
-  return { bytes, sha256, rows, columns, ...read, setAside }
+  return { ...file, ...read, setAside: [...read.setAside, ...deleted] }
 }
 
 type CellRange = Pick<DbfColumn, 'offset' | 'length'>
@@ -123,7 +120,7 @@ class ProductionAggregator {
   /** Sums of all groups in one array. One object per group would take three times the memory. */
   #sums = new Float64Array(FIRST_GROUPS * WIDTH)
   readonly #totals: number[] = MEASURES.map(() => 0)
-  readonly #setAside: { row: number; reason: string }[] = []
+  readonly #setAside: SetAside[] = []
   #hasValueParts = false
   #unequalRows = 0
   #rowsInState = 0
@@ -278,7 +275,7 @@ class ProductionAggregator {
     return number
   }
 
-  result(): Omit<ReadProduction, 'bytes' | 'sha256' | 'rows' | 'columns'> {
+  result(): Omit<ReadProduction, keyof ReadFile> {
     // Some facilities may lie in another state. If all do, the file belongs to that state.
     if (this.#loadedRows > 0 && this.#rowsInState === 0)
       throw rowUnlikeName(this.#name, {

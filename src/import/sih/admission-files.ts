@@ -20,7 +20,7 @@ import { CodeGroups, remember, type Sums } from '../aggregated/code-groups.ts'
 import { rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
-import { type DbfHeader, readDbfRecords } from '../readers/dbf-records.ts'
+import { type DbfHeader, type ReadFile, readDbfRecords, type SetAside } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import { refuseOtherTable } from '../readers/table-kinds.ts'
 import {
@@ -124,11 +124,7 @@ export const FLOW_MEASURES = [...COUNTS, 'value_total_cents'] as const satisfies
 const groupsOf = <Codes extends readonly string[]>(measures: readonly Measure[]): CodeGroups<Codes> =>
   new CodeGroups(measures.map((measure) => MEASURES.indexOf(measure)))
 
-export interface ReadAdmissions {
-  readonly bytes: number
-  readonly sha256: string
-  readonly rows: number
-  readonly columns: readonly string[]
+export interface ReadAdmissions extends Omit<ReadFile, 'deleted'> {
   readonly byHospital: Iterable<Sums<HospitalCodes>>
   readonly byResidence: Iterable<Sums<ResidenceCodes>>
   readonly byFlow: Iterable<Sums<FlowCodes>>
@@ -138,7 +134,7 @@ export interface ReadAdmissions {
   readonly unequalValues: number | null
   /** Rows that are neither an admission (1, 3) nor a continuation (5). */
   readonly otherKinds: number
-  readonly setAside: readonly { readonly row: number; readonly reason: string }[]
+  readonly setAside: readonly SetAside[]
 }
 
 /** @throws ImportError if the file is invalid, or its rows belong to another state or month than its name */
@@ -148,14 +144,9 @@ export async function readAdmissions(
   { uf, period }: AdmissionFileName,
 ): Promise<ReadAdmissions> {
   const aggregator = new AdmissionAggregator(name, uf, period)
-  let columns: readonly string[] = []
-  const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
-    columns = header.columns.map((column) => column.name)
-    return aggregator.open(header)
-  })
+  const { deleted, ...file } = await readDbfRecords(path, name, (header) => aggregator.open(header))
   const read = aggregator.result()
-  const setAside = [...read.setAside, ...deleted.map((row) => ({ row, reason: 'deleted' }))]
-  return { bytes, sha256, rows, columns, ...read, setAside }
+  return { ...file, ...read, setAside: [...read.setAside, ...deleted] }
 }
 
 type CellRange = Pick<DbfColumn, 'offset' | 'length'>
@@ -169,7 +160,7 @@ class AdmissionAggregator {
   readonly #residences = groupsOf<ResidenceCodes>(RESIDENCE_MEASURES)
   readonly #flows = groupsOf<FlowCodes>(FLOW_MEASURES)
   readonly #totals: number[] = MEASURES.map(() => 0)
-  readonly #setAside: { row: number; reason: string }[] = []
+  readonly #setAside: SetAside[] = []
   #unequalRows = 0
   #otherKindRows = 0
 
@@ -298,7 +289,7 @@ class AdmissionAggregator {
     if (published !== expected) throw rowUnlikeName(this.#name, { row, column, what, isFirst: row === 2 })
   }
 
-  result(): Omit<ReadAdmissions, 'bytes' | 'sha256' | 'rows' | 'columns'> {
+  result(): Omit<ReadAdmissions, keyof ReadFile> {
     return {
       byHospital: this.#hospitals,
       byResidence: this.#residences,

@@ -1,7 +1,7 @@
 /**
  * Reads files of births by state of residence and year (DNUFAAAA.dbc, DNRUFAA.dbc before 1996) into sums by month, residence, age of
- * the mother, weight, gestation, prenatal visits, delivery, race and sex. Rows are aggregated while they are read. Only the columns
- * of model/sinasc/layout.ts are read, and of the date only year and month.
+ * the mother, weight, gestation, prenatal visits, delivery, race and sex. Only the columns of model/sinasc/layout.ts are read, and of
+ * the date only year and month.
  */
 import { RACE_NOT_INFORMED, RACE_OF_VITAL_RECORDS } from '../../model/classifications/races.ts'
 import { DELIVERIES } from '../../model/sinasc/code-lists.ts'
@@ -9,9 +9,14 @@ import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../.
 import { STATES } from '../../model/territory/states.ts'
 import type { Sums } from '../aggregated/code-groups.ts'
 import { gestationClassOf } from '../aggregated/gestation.ts'
-import { keyOfCells, openNamedCells } from '../aggregated/named-cells.ts'
+import {
+  isOfOtherYear,
+  type ParsedRecord,
+  type RecordCells,
+  readYearSums,
+  type YearSums,
+} from '../aggregated/year-sums.ts'
 import { ImportError } from '../import-error.ts'
-import { type DbfHeader, type RecordVisitor, readDbfRecords } from '../readers/dbf-records.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 
 export interface BirthFileName {
@@ -49,131 +54,61 @@ export const MEASURES = ['births'] as const
 /** Month (YYYY00 if unknown), municipality, age of the mother, weight, gestation, visits, delivery, race, sex; '' if unknown. */
 export type BirthCodes = readonly [string, string, string, string, string, string, string, string, string]
 
-export interface ReadBirths {
-  readonly bytes: number
-  readonly sha256: string
-  readonly rows: number
-  readonly columns: readonly string[]
-  readonly groups: Iterable<Sums<BirthCodes>>
-  /** Totals of all loaded rows in the order of MEASURES, counted independently of the groups. */
-  readonly totals: readonly number[]
-  /** Last month (1 to 12) that has births; 0 without any. */
-  readonly lastMonth: number
-  /** Births whose month is missing or impossible. They count in the month 00 of the year of the file. */
-  readonly withoutMonth: number
-  readonly setAside: readonly { readonly row: number; readonly reason: string }[]
-}
-
 /** @throws ImportError if the file is invalid, or its births are of another state or year than its name */
-export async function readBirths(path: string, name: string, nameParts: BirthFileName): Promise<ReadBirths> {
-  const aggregator = new BirthAggregator(name, nameParts)
-  let columns: readonly string[] = []
-  const { bytes, sha256, rows, deleted } = await readDbfRecords(path, name, (header) => {
-    columns = header.columns.map((column) => column.name)
-    return aggregator.open(header)
+export async function readBirths(
+  path: string,
+  name: string,
+  { uf, period }: BirthFileName,
+): Promise<YearSums<BirthCodes>> {
+  const year = Math.floor(period / 100)
+  const read = await readYearSums<BirthCodes>(path, name, {
+    required: COLUMN_NAMES,
+    optional: OPTIONAL_COLUMNS,
+    records: 'births',
+    monthOf: (text) => monthOfBirth(text, year),
+    measures: MEASURES.length,
+    parse: (cells) => parseBirth(cells, year),
   })
-  const read = aggregator.result()
-  const setAside = [...read.setAside, ...deleted.map((row) => ({ row, reason: 'deleted' }))]
-  return { bytes, sha256, rows, columns, ...read, setAside }
-}
-
-interface Group extends Sums<BirthCodes> {
-  readonly values: number[]
-}
-/** Reason to set a row aside, in place of its group. */
-type Refusal = 'other_year'
-
-class BirthAggregator {
-  readonly #name: string
-  readonly #year: number
-  readonly #stateCode: string | null
-  readonly #groups = new Map<string, Group>()
-  /** Caches groups by their cells, because many rows repeat the cells of an earlier one. */
-  readonly #groupsByCells = new Map<string, Group | Refusal>()
-  readonly #setAside: { row: number; reason: string }[] = []
-  #births = 0
-  #lastMonth = 0
-  #withoutMonth = 0
-  #rowsInState = 0
-  #otherYears = 0
-
-  constructor(name: string, { uf, period }: BirthFileName) {
-    this.#name = name
-    this.#year = Math.floor(period / 100)
-    const state = STATES.find((candidate) => candidate.uf === uf)
-    this.#stateCode = state === undefined ? null : String(state.ibge_code)
-  }
-
-  open(header: DbfHeader): RecordVisitor {
-    const readCells = openNamedCells(
-      this.#name,
-      header,
-      COLUMN_NAMES,
-      OPTIONAL_COLUMNS,
-      'births',
-      'date',
-      (text) => monthOfBirth(text, this.#year),
+  const wrongPart = isOfOtherYear(read)
+    ? 'year'
+    : read.totals[0] !== 0 && !hasResidentsOf(uf, read.groups)
+      ? 'state'
+      : null
+  if (wrongPart !== null)
+    throw new ImportError(
+      name,
+      `has no birth of the ${wrongPart} of its name`,
+      'Give the file its published name, with the state and year of its births',
     )
-    return (bytes, start, record) => {
-      const cells = readCells(bytes, start)
-      const key = keyOfCells(cells)
-      let group = this.#groupsByCells.get(key)
-      if (group === undefined) {
-        group = this.#findGroup(cells)
-        this.#groupsByCells.set(key, group)
-      }
-      if (typeof group === 'string') {
-        this.#otherYears += 1
-        this.#setAside.push({ row: record + 2, reason: group })
-        return
-      }
-      group.values[0] = (group.values[0] ?? 0) + 1
-      this.#births += 1
-      const [date, municipality] = group.codes
-      const month = Number(date.slice(4))
-      this.#lastMonth = Math.max(this.#lastMonth, month)
-      if (month === 0) this.#withoutMonth += 1
-      if (this.#stateCode === null || municipality.startsWith(this.#stateCode)) this.#rowsInState += 1
-    }
-  }
+  return read
+}
 
-  #findGroup(cells: Readonly<Partial<Record<string, string | null>>>): Group | Refusal {
-    const text = (cell: BirthCell): string => cells[cell] ?? ''
-    const date = text('date') || `${this.#year}00`
-    if (date.slice(0, 4) !== String(this.#year)) return 'other_year'
-    const residence = text('residence')
-    const codes: BirthCodes = [
+/** @returns true for files that are of no state */
+function hasResidentsOf(uf: string, groups: Iterable<Sums<BirthCodes>>): boolean {
+  const state = STATES.find((candidate) => candidate.uf === uf)
+  if (state === undefined) return true
+  for (const { codes } of groups) if (codes[1].startsWith(String(state.ibge_code))) return true
+  return false
+}
+
+function parseBirth(cells: RecordCells, year: number): ParsedRecord<BirthCodes> {
+  const text = (cell: BirthCell): string => cells[cell] ?? ''
+  const date = text('date') || `${year}00`
+  if (date.slice(0, 4) !== String(year)) return 'other_year'
+  const residence = text('residence')
+  return {
+    codes: [
       date,
       /^\d{6,7}$/.test(residence) ? residence.slice(0, 6) : '',
       motherAgeGroupOf(text('mother_age')),
       weightClassOf(text('weight')),
-      gestationClassOf(text('gestation'), this.#year),
+      gestationClassOf(text('gestation'), year),
       PRENATAL[text('prenatal')] ?? '',
       Object.hasOwn(DELIVERIES, text('delivery')) ? text('delivery') : '',
       cells.race === null ? '' : (RACE_OF_VITAL_RECORDS[text('race')] ?? RACE_NOT_INFORMED),
       text('sex') === '1' ? 'M' : text('sex') === '2' ? 'F' : '',
-    ]
-    const key = codes.join('|')
-    const group = this.#groups.get(key) ?? { codes, values: MEASURES.map(() => 0) }
-    this.#groups.set(key, group)
-    return group
-  }
-
-  result(): Pick<ReadBirths, 'groups' | 'totals' | 'lastMonth' | 'withoutMonth' | 'setAside'> {
-    const isOfOtherYear = this.#lastMonth === 0 && this.#otherYears > 0
-    if (isOfOtherYear || (this.#births > 0 && this.#rowsInState === 0))
-      throw new ImportError(
-        this.#name,
-        `has no birth of the ${isOfOtherYear ? 'year' : 'state'} of its name`,
-        'Give the file its published name, with the state and year of its births',
-      )
-    return {
-      groups: this.#groups.values(),
-      totals: [this.#births],
-      lastMonth: this.#lastMonth,
-      withoutMonth: this.#withoutMonth,
-      setAside: this.#setAside,
-    }
+    ],
+    adds: [1],
   }
 }
 
