@@ -419,6 +419,10 @@ t.test(
       ['state/RR', 200],
     ] as const)
       t.equal((await get(`/explorer/places/${path}/flows`)).status, expected, path)
+    const flowsOf = async (path: string): Promise<readonly string[][]> =>
+      rowsBelow((await get(`/explorer/places/${path}/flows`)).html, 'directions')
+    t.same(await flowsOf('municipality/140010'), capital, 'six digits name the same municipality')
+    t.same(await flowsOf('state/rr'), await flowsOf('state/RR'))
   },
 )
 

@@ -107,13 +107,15 @@ t.test(`profiles agree with single queries: ${PLACES} drawn places, every number
       `/v1/analytics/dimensions/${level}/values?limit=250&offset=${draw(4) * 20}`,
     )
     const local = await client.get(`/v1/analytics/dimensions/${level}/values?limit=250&search=14`)
-    codes[level] = [...body.data, ...local.body.data, ...local.body.data].map(({ code }) => String(code))
+    codes[level] = [...body.data, ...local.body.data, ...local.body.data].flatMap(({ code }) =>
+      code === null ? [] : [String(code)],
+    )
+    t.not(codes[level].length, 0, level)
   }
   for (let count = 0; count < PLACES; count += 1) {
     const level = count === 0 ? 'municipality' : pick(PROFILE_LEVELS)
-    const code = pick(codes[level]?.length ? (codes[level] ?? []) : ['1'])
+    const code = pick(codes[level] ?? [])
     const { status, body, text } = await client.get(`/v1/profiles/${level}/${code}`)
-    if (status === 404) continue
     t.equal(status, 200, `${level} ${code} ${text.slice(0, 300)}`)
     const indicators = indicatorsOf(body.data)
     t.ok(indicators.length >= 12, `${level} ${code}: ${indicators.length}`)
@@ -142,6 +144,22 @@ t.test('residents of an unknown municipality are no place among the others', asy
   const codes = codesOf(await askAll(peers?.query ?? {}))
   t.notOk(all.every(isListed), 'the demonstration has such residents')
   t.same(codes.toSorted(), all.filter(isListed).toSorted())
+})
+
+t.test('a health region that is not known is no place among the others', async (t) => {
+  const regions = await client.get('/v1/analytics/dimensions/health_region/values?limit=250')
+  const code = regions.body.data.find(({ code }: { code: unknown }) => String(code).startsWith('14'))?.code
+  const { body } = await client.get(`/v1/profiles/health_region/${code}`)
+  const { peers } = indicatorsOf(body.data).find(({ metric }) => metric === 'icsap_share') ?? {}
+  const codesOf = (rows: Answered['data']) =>
+    rows.map(({ dimensions }) => dimensions.residence_health_region?.code ?? null)
+  const all = codesOf(await askAll({ ...peers?.query, include_ignored: true }))
+  const codes = codesOf(await askAll(peers?.query ?? {}))
+  t.ok(all.includes(null), 'the demonstration has residents without one')
+  t.same(
+    codes,
+    all.filter((region) => region !== null),
+  )
 })
 
 t.test('a municipality: where it lies, flows of the collected months, stocks of the newest', async (t) => {

@@ -245,7 +245,8 @@ export async function loadFlows(
   { api, visit, language }: LoadContext,
   params: Readonly<Record<string, string>>,
 ): Promise<FlowsData> {
-  const { level = '', code = '' } = params
+  const { level = '' } = params
+  const code = (params.code ?? '').toUpperCase()
   const search = new URLSearchParams(visit.search)
   const by = FLOW_LEVELS.find((name) => name === search.get('by')) ?? level
   const period = { from: search.get('from') ?? '', to: search.get('to') ?? '' }
@@ -264,13 +265,14 @@ export async function loadFlows(
     loadSide(api, 'residence', place, period, ufOf),
     loadSide(api, 'hospital', place, period, ufOf),
   ])
-  const { pairs, count } = await loadPairs(api, { residence, hospital }, place)
+  const found = { ...place, code: String(member.code) }
+  const { pairs, count } = await loadPairs(api, { residence, hospital }, found)
   const { meta } = residence.answer
   return {
     catalog,
-    ...place,
+    ...found,
     ...period,
-    name: member.name ?? code,
+    name: member.name ?? found.code,
     months: months.data.map((month) => String(month.code)).sort((left, right) => (left < right ? 1 : -1)),
     period: meta.reference_period ?? '',
     sides: { residence: residence.side, hospital: hospital.side },

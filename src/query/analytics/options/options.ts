@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { both } from '../../../errors.ts'
-import { type DimensionCode, isMunicipality } from '../../../model/dimensions.ts'
+import { type DimensionCode, isPlace } from '../../../model/dimensions.ts'
 import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits/levels.ts'
 import { isPerCapita, METRIC_CODES } from '../../../model/metrics.ts'
 import { PERIOD_FORMS, readPeriod, showPeriod } from '../../../model/periods.ts'
@@ -149,7 +149,9 @@ export const optionFields = {
   include_ignored: z
     .boolean()
     .default(true)
-    .describe('false: no rows of the ignored municipalities; totals count them.'),
+    .describe(
+      'false: no rows of the ignored municipalities, and none of a larger place that is not known; totals count them.',
+    ),
   population_basis: z
     .enum(POPULATION_BASES)
     .default('census')
@@ -227,7 +229,7 @@ export function resolveOptions(data: OptionData, fields: QueryFields): QueryOpti
     compare_to,
     status: data.status ?? false,
     // Options without effect are reset, so that equal queries stay equal.
-    include_ignored: (data.include_ignored ?? true) || !group_by.some(isMunicipality),
+    include_ignored: (data.include_ignored ?? true) || !group_by.some(isPlace),
     population_basis: catalogMetrics(fields).some(isPerCapita)
       ? (data.population_basis ?? 'census')
       : 'census',

@@ -2,7 +2,7 @@
  * Prints what an answer shows: the CTEs valued, chosen and page, with values, order, the page's rows and member names.
  * Division happens here, after all other arithmetic.
  */
-import { type DimensionCode, dimensionOf, isMunicipality } from '../../../../model/dimensions.ts'
+import { type DimensionCode, dimensionOf, isMunicipality, isPlace } from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import { isKnownEverywhere } from '../../datasets/metric-plan.ts'
 import { hasPeers } from '../../options/comparators.ts'
@@ -64,10 +64,14 @@ const percentileColumns = (plan: AggregatePlan): Sql[] =>
     ]
   })
 
-/** Residents without a municipality live in an ignored one or abroad; transfers without one went to a state. */
+/**
+ * Residents without a municipality live in an ignored one or abroad; transfers without one went to a state. Such residents have
+ * no health region either, and a region that is not known is no place among the others.
+ */
 function withoutIgnored({ query: { include_ignored, group_by } }: AggregatePlan): Sql[] {
   if (include_ignored) return []
-  return group_by.filter(isMunicipality).map((code) => {
+  return group_by.filter(isPlace).map((code) => {
+    if (!isMunicipality(code)) return sql`${key(code)} IS NOT NULL`
     const isListed = sql`${key(code)} NOT IN (SELECT code FROM ${membersOf('municipality')} AS ignored WHERE territorial_type = 'IGNORED')`
     return code === 'municipality'
       ? sql`(${key(code)} IS NULL OR ${isListed})`
