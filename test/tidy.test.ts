@@ -41,9 +41,19 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   'sql.ts': ['model', 'errors.ts'],
   release: ['model', 'engine/types.ts', 'files.ts', 'errors.ts'],
   engine: ['model', 'release', 'sql.ts', 'errors.ts', 'turns.ts', 'slices.ts'],
+  // Schemas of answers list the names that answers hold.
+  answers: [
+    'model',
+    'query',
+    'release/manifest.ts',
+    'release/changes.ts',
+    'engine/types.ts',
+    'keys/links.ts',
+  ],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [
     'model',
+    'answers',
     'release/view.ts',
     'release/coverage.ts',
     'release/published-months.ts',
@@ -56,7 +66,17 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'slices.ts',
   ],
   // Runs what query plans: the only code between a plan and the engine.
-  analytics: ['model', 'query', 'release', 'engine/types.ts', 'sql.ts', 'errors.ts', 'slices.ts', 'turns.ts'],
+  analytics: [
+    'model',
+    'answers',
+    'query',
+    'release',
+    'engine/types.ts',
+    'sql.ts',
+    'errors.ts',
+    'slices.ts',
+    'turns.ts',
+  ],
   report: [
     'model',
     'query',
@@ -101,8 +121,9 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'workers/entry.ts',
   ],
   // The explorer's pages know the API as its clients do: by its answers. The browser runs them, too.
-  // Notes and areas are the exception: they carry codes, and the pages name these by their labels.
+  // Notes and areas are the exception: they carry codes, and the pages name these by their labels. Of answers it has the types.
   explorer: [
+    'answers',
     'text-limits.ts',
     'model/areas.ts',
     'model/limits/levels.ts',
@@ -112,6 +133,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
   // Tools know the API as its clients do, too.
   mcp: ['explorer/api.ts', 'text-limits.ts'],
   http: [
+    'answers',
     'explorer',
     'mcp',
     'model',

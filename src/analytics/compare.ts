@@ -7,7 +7,9 @@
  * exactly.
  */
 import { z } from 'zod'
-import type { JsonValue, Row } from '../engine/types.ts'
+import type { ComparedRow, ComparedValue } from '../answers/analytics.ts'
+import type { CompareMeta } from '../answers/meta.ts'
+import type { Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
@@ -86,13 +88,16 @@ export interface CompareParts extends AnswerParts {
 }
 
 /** @throws AppError as the query does; 'too_many_rows' */
-export async function compareReleases(body: unknown, parts: CompareParts): Promise<PagedAnswer> {
+export async function compareReleases(
+  body: unknown,
+  parts: CompareParts,
+): Promise<PagedAnswer<ComparedRow, CompareMeta>> {
   const { old_release_id: _old, new_release_id: _new, only_changed, ...rest } = parseBody(compareSchema, body)
   const query = { ...resolveQuery({ ...rest, ...NOT_COMPARED }), limit: GROUPS_MAX, offset: 0 }
   const after = await runSide(query, parts)
   const before = await runSide(query, { ...parts, view: parts.before })
   const [rows = [], ...totals] = await compareLevels(before, after, parts)
-  const selectRows = (all: readonly ComparedRow[]): readonly ComparedRow[] =>
+  const selectRows = (all: readonly MergedRow[]): readonly MergedRow[] =>
     only_changed ? all.filter(({ changed }) => changed) : all
   const shown = selectRows(rows)
   const page = shown.slice(rest.offset, rest.offset + rest.limit).map(({ value }) => value)
@@ -122,7 +127,7 @@ export async function compareReleases(body: unknown, parts: CompareParts): Promi
   }
 }
 
-const describeSide = (view: ReleaseView, { plan }: PreparedQuery): JsonValue => ({
+const describeSide = (view: ReleaseView, { plan }: PreparedQuery): CompareMeta['old'] => ({
   release_id: view.id,
   content_id: view.contentId ?? null,
   components: componentsOf(view),
@@ -154,8 +159,8 @@ async function compareLevels(
   before: SideAnswer,
   after: SideAnswer,
   parts: CompareParts,
-): Promise<ComparedRow[][]> {
-  const compared: ComparedRow[][] = []
+): Promise<MergedRow[][]> {
+  const compared: MergedRow[][] = []
   for (const [index, newer] of after.levels.entries()) {
     const older = before.levels[index] ?? { plan: newer.plan, rows: [] }
     const causes = await findCauses(older.plan, newer.plan, parts)
@@ -253,18 +258,13 @@ async function findMeasureCauses(
 const printGroupKey = (keys: readonly DimensionCode[], row: Row): string =>
   JSON.stringify(keys.map((code) => row[dimensionOf(code).column] ?? null))
 
-interface ComparedRow {
+interface MergedRow {
   readonly changed: boolean
-  readonly value: JsonValue
+  readonly value: ComparedRow
 }
 
 /** The newer answer's rows come first, then rows that only the older one has. */
-function mergeRows(
-  before: LevelRows,
-  after: LevelRows,
-  causes: Causes,
-  language: 'pt' | 'en',
-): ComparedRow[] {
+function mergeRows(before: LevelRows, after: LevelRows, causes: Causes, language: 'pt' | 'en'): MergedRow[] {
   const { plan } = after
   const keyOf = (row: Row): string => printGroupKey(plan.query.group_by, row)
   const oldRows = new Map(before.rows.map((row) => [keyOf(row), row]))
@@ -273,7 +273,7 @@ function mergeRows(
   return keys.map((key) => {
     const [oldRow, newRow] = [oldRows.get(key), newRows.get(key)]
     const described = describeRow(newRow ?? oldRow ?? {}, newRow === undefined ? before.plan : plan, language)
-    const metrics: Record<string, JsonValue> = {}
+    const metrics: Record<string, ComparedValue> = {}
     let changed = false
     plan.metrics.forEach((metric, index) => {
       const [oldValue, newValue] = [valueOfRow(oldRow, index), valueOfRow(newRow, index)]
@@ -294,7 +294,7 @@ function mergeRows(
         causes: rowCauses,
       }
     })
-    return { changed, value: { ...(described as Record<string, JsonValue>), metrics } }
+    return { changed, value: { ...described, metrics } }
   })
 }
 

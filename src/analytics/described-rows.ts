@@ -1,4 +1,5 @@
 /** Turns rows of a statement into rows of JSON answers: label, dimensions with codes and names, metrics. */
+import type { AnalyticsRow, Member } from '../answers/analytics.ts'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../model/dimensions.ts'
 import { isTime } from '../model/periods.ts'
@@ -12,31 +13,35 @@ import type { AnalyticsQuery } from '../query/analytics/request.ts'
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
 
-export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): JsonValue {
-  const dimensions: Record<string, JsonValue> = {}
+export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): AnalyticsRow {
+  const dimensions: Record<string, Member> = {}
   const labels: string[] = []
   plan.query.group_by.forEach((code, index) => {
     const member = describeMember(code, row, index, language, plan.query)
     dimensions[nameOfGroup(code, plan.query)] = member
     labels.push(String(member.name ?? member.code ?? 'Não informado'))
   })
-  const metrics: Record<string, JsonValue> = {}
-  const status: Record<string, JsonValue> = {}
+  const metrics: Record<string, number | string | null> = {}
+  const status: Record<string, string> = {}
   for (const { code, column, kind, metric } of shownValues(plan)) {
     const value = row[column] ?? null
-    if (kind === 'status') status[metric.code] = value
+    if (kind === 'status') status[metric.code] = String(value)
     else metrics[code] = value === null ? null : isTextKind(kind) ? String(value) : Number(value)
   }
   const label = labels.length === 0 ? TOTAL_LABEL : labels.join(' · ')
   return {
     label,
-    ...(plan.query.rank ? { rank: row.rank ?? null } : {}),
-    ...(hasPeers(plan.query) ? { peers: row.peers ?? null } : {}),
+    ...(plan.query.rank ? { rank: numberOrNull(row.rank) } : {}),
+    ...(hasPeers(plan.query) ? { peers: numberOrNull(row.peers) } : {}),
     dimensions,
     metrics,
     ...(plan.query.status ? { status } : {}),
   }
 }
+
+/** @returns a value of a row as a number; null stays null */
+export const numberOrNull = (value: JsonValue | undefined): number | null =>
+  value === null || value === undefined ? null : Number(value)
 
 export function describeMember(
   code: DimensionCode,
@@ -44,11 +49,11 @@ export function describeMember(
   index: number,
   language: 'pt' | 'en',
   query: Pick<AnalyticsQuery, 'groupings'>,
-): { readonly [name: string]: JsonValue } {
-  const value = row[dimensionOf(code).column] ?? null
+): Member {
+  const value = (row[dimensionOf(code).column] ?? null) as Member['code']
   const grouping = query.groupings.find((candidate) => candidate.code === code)
   if (grouping !== undefined) return { code: value, name: nameInGrouping(grouping, value, language) }
-  const name = row[`name_${index}`] ?? null
+  const name = (row[`name_${index}`] ?? null) as string | null
   // A code that is missing from the release's list has neither state nor name.
   if (code === 'municipality') return { code: value, name, uf: name === null ? null : stateOfCode(value) }
   if (code === 'state')

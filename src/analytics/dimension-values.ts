@@ -4,7 +4,7 @@
  * It plans statements for members that a dataset names, and lists the members of closed lists. It also counts the
  * records of members.
  */
-import type { JsonValue, RunOptions } from '../engine/types.ts'
+import type { RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { areaOf } from '../model/areas.ts'
 import { datasetOf } from '../model/datasets.ts'
@@ -139,7 +139,7 @@ export interface CountedMember {
 }
 export interface MemberCounts {
   /** Records by dataset, by code as text. */
-  readonly facts: ReadonlyMap<string, Readonly<Record<string, JsonValue>>>
+  readonly facts: ReadonlyMap<string, Readonly<Record<string, number | null>>>
   readonly notes: readonly Note[]
 }
 export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capabilities'> {
@@ -188,7 +188,9 @@ export async function countFacts(
   const rowFilters = filters.filter(({ dimension }) => !isTime(dimension))
   const facilityStates = await statesOfFilters(filters, engine, view, options)
   const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))
-  const facts = new Map(members.map(({ code: member }) => [String(member), {} as Record<string, JsonValue>]))
+  const facts = new Map(
+    members.map(({ code: member }) => [String(member), {} as Record<string, number | null>]),
+  )
   const notes: Note[] = []
   for (const dataset of readable) {
     const tables = tablesBeside(dataset)

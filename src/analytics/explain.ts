@@ -5,7 +5,9 @@
  * rows, and the engine that sums them. Row counts come from the manifests and are exact for what is read. Only the
  * lookup of six-digit municipality codes reads the release.
  */
-import type { EngineChoice, JsonValue } from '../engine/types.ts'
+import type { Explanation } from '../answers/analytics.ts'
+import type { QueryMeta } from '../answers/meta.ts'
+import type { EngineChoice } from '../engine/types.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import { printAggregate } from '../query/analytics/dialect/duckdb/statement.ts'
@@ -15,7 +17,7 @@ import type { AggregatePlan, DatasetPlan } from '../query/analytics/plan.ts'
 import { parseQuery } from '../query/analytics/request.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { print } from '../sql.ts'
-import { type AnswerParts, componentsOf, type PagedAnswer, prepareQuery, printQuery } from './query.ts'
+import { type AnswerParts, componentsOf, prepareQuery, printQuery } from './query.ts'
 
 const ONLY_ENGINE: EngineChoice = { name: 'duckdb', because: 'only_engine', rows: null, min_rows: null }
 
@@ -23,7 +25,7 @@ const ONLY_ENGINE: EngineChoice = { name: 'duckdb', because: 'only_engine', rows
 export async function explainQuery(
   body: unknown,
   parts: AnswerParts,
-): Promise<{ data: JsonValue; meta: PagedAnswer['meta'] }> {
+): Promise<{ data: Explanation; meta: QueryMeta }> {
   const { view } = parts
   const prepared = await prepareQuery(parseQuery(body), parts)
   const { plan, normalised } = prepared

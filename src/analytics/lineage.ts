@@ -6,6 +6,8 @@
  * here.
  */
 import { z } from 'zod'
+import type { LineageRecord } from '../answers/analytics.ts'
+import type { LineageMeta } from '../answers/meta.ts'
 import type { JsonValue, Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { FACT_LINEAGE } from '../model/cnes/lineage.ts'
@@ -81,7 +83,10 @@ export const lineageSchema = componentAs(
 )
 
 /** @throws AppError as the query does; 'invalid_request' for a key without a group; 'not_found' */
-export async function answerLineage(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
+export async function answerLineage(
+  body: unknown,
+  parts: AnswerParts,
+): Promise<PagedAnswer<LineageRecord, LineageMeta>> {
   const { key, metric, side, rows: withRows, ...rest } = parseBody(lineageSchema, body)
   const query = resolveQuery({ ...rest, order_by: [], rank: false, percentile: false })
   const prepared = await prepareQuery({ ...query, limit: 1, offset: 0 }, parts)
@@ -243,7 +248,7 @@ function narrowPeriods(plan: DatasetPlan, key: GroupKey): DatasetPlan {
 }
 
 /** Quarters and quadrimesters are shown as text; a month is the number that files have. */
-const showKey = (key: GroupKey, groupings: readonly Grouping[]): Readonly<Record<string, JsonValue>> =>
+const showKey = (key: GroupKey, groupings: readonly Grouping[]): LineageMeta['key'] =>
   Object.fromEntries(
     Object.entries(key).map(([code, value]) => [
       nameOfGroup(code, { groupings }),
@@ -252,7 +257,7 @@ const showKey = (key: GroupKey, groupings: readonly Grouping[]): Readonly<Record
   )
 
 interface Cell {
-  readonly value: JsonValue
+  readonly value: number | null
   /** Something that the metric needs was not collected for the group. */
   readonly isUnknown: boolean
 }
@@ -312,14 +317,16 @@ function describeRecord(
   sources: readonly Row[],
   view: ReleaseView,
   withRows: boolean,
-): JsonValue {
+): LineageRecord {
   const { dataset } = plan
   return {
     dataset: plan.dataset,
-    ...(isPopulation(plan.dataset) ? {} : { reference_period: row.reference_period ?? null }),
-    key: Object.fromEntries(recordKeyOf(plan).map((column) => [column, row[column] ?? null])),
-    contribution: row.contribution ?? 0,
-    ...(withRows && isAddedUp(dataset) ? { published_rows: { ...publishedRowsOf(dataset, row) } } : {}),
+    ...(isPopulation(plan.dataset) ? {} : { reference_period: textOrNull(row.reference_period) }),
+    key: Object.fromEntries(
+      recordKeyOf(plan).map((column) => [column, row[column] ?? null]),
+    ) as LineageRecord['key'],
+    contribution: Number(row.contribution ?? 0),
+    ...(withRows && isAddedUp(dataset) ? { published_rows: publishedRowsOf(dataset, row) } : {}),
     sources: sources.map((source) => {
       const column = findPublishedColumn(plan, measure, source, row, view)
       const published: ProvenanceSource | null = sourceOf(view, source, column ?? '')
@@ -337,11 +344,14 @@ function describeRecord(
         // The published row is unknown for aggregated records; only the file is known.
         row: isAddedUp(plan.dataset) ? null : (published?.row ?? null),
         column,
-        raw_value: rawValue === null || rawValue === undefined ? null : String(rawValue),
+        raw_value: textOrNull(rawValue),
       }
     }),
   }
 }
+
+const textOrNull = (value: JsonValue | undefined): string | null =>
+  value === null || value === undefined ? null : String(value)
 
 /** @returns the published column that is summed; null when the measure counts records */
 function findPublishedColumn(

@@ -1,5 +1,5 @@
 /** Reads the price index of a release for queries in constant prices, and describes the prices of an answer. */
-import type { JsonValue } from '../engine/types.ts'
+import type { AnswerPrices } from '../answers/analytics.ts'
 import { checkPrices, isAtPrices, type PriceIndex } from '../query/analytics/options/prices.ts'
 import type { AggregatePlan } from '../query/analytics/plan.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
@@ -26,7 +26,7 @@ export async function readPriceIndex(query: AnalyticsQuery, parts: AnswerParts):
 }
 
 /** Says of which time the reais are, and in which metrics. */
-export const describePrices = ({ query, metrics }: AggregatePlan): { readonly prices?: JsonValue } =>
+export const describePrices = ({ query, metrics }: AggregatePlan): { readonly prices?: AnswerPrices } =>
   query.prices === null
     ? {}
     : {

@@ -4,6 +4,8 @@
  * In: the request's body, a release and the key's capabilities. Out: data, pagination and meta as in contract 7. The
  * statement computes the digest of all rows, because the fingerprint covers more than the page.
  */
+import type { AnalyticsRow, AnswerLimits } from '../answers/analytics.ts'
+import type { AnalyticsMeta, Citation, RowPagination } from '../answers/meta.ts'
 import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { AREA_NAMES, areaOf } from '../model/areas.ts'
@@ -13,7 +15,7 @@ import { CATALOG_VERSION } from '../model/metrics.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
 import { isTime, showPeriod } from '../model/periods.ts'
-import { type Citation, citationOf } from '../query/analytics/citation.ts'
+import { citationOf } from '../query/analytics/citation.ts'
 import { printAggregate, summaryColumns } from '../query/analytics/dialect/duckdb/statement.ts'
 import { estimateAnswer, weightOf } from '../query/analytics/estimate.ts'
 import { normaliseFilters, type QueryFilter, takesList } from '../query/analytics/filters.ts'
@@ -45,18 +47,18 @@ export interface AnswerParts {
   readonly signal?: AbortSignal
 }
 
-export interface PagedAnswer {
-  readonly data: readonly JsonValue[]
-  readonly totals?: readonly JsonValue[]
-  readonly pagination: JsonValue
-  readonly meta: Readonly<Record<string, JsonValue>>
+export interface PagedAnswer<Item extends JsonValue, Meta> {
+  readonly data: readonly Item[]
+  readonly totals?: readonly { readonly group_by: readonly string[]; readonly data: readonly Item[] }[]
+  readonly pagination: RowPagination
+  readonly meta: Meta
 }
 
 export const describePage = (
   { limit, offset }: { readonly limit: number; readonly offset: number },
   shown: number,
   total: number,
-): JsonValue => ({ limit, offset, total_rows: total, has_more: offset + shown < total })
+): RowPagination => ({ limit, offset, total_rows: total, has_more: offset + shown < total })
 
 export interface PreparedQuery {
   readonly query: AnalyticsQuery
@@ -215,10 +217,13 @@ function checkTotals(summary: AnswerSummary): AnswerSummary {
   return summary
 }
 
+/** Members of an answer beside its rows. */
+type PageFacts = Pick<PagedAnswer<AnalyticsRow, AnalyticsMeta>, 'pagination' | 'meta'>
+
 const describeAnswer = (
   { prepared, summary, shown }: Omit<PageAnswer<unknown>, 'rows' | 'totals'>,
   { view, language }: AnswerParts,
-): Pick<PagedAnswer, 'pagination' | 'meta'> => ({
+): PageFacts => ({
   pagination: describePage(prepared.query, shown, summary.total),
   meta: {
     reference_period: prepared.plan.referencePeriod,
@@ -235,7 +240,7 @@ const describeAnswer = (
 })
 
 /** Says which method gave each metric's limits; metrics without one say why. */
-const describeLimits = ({ query, metrics }: AggregatePlan): { readonly limits?: JsonValue } =>
+const describeLimits = ({ query, metrics }: AggregatePlan): { readonly limits?: AnswerLimits } =>
   query.limits === null
     ? {}
     : {
@@ -246,7 +251,10 @@ const describeLimits = ({ query, metrics }: AggregatePlan): { readonly limits?: 
       }
 
 /** @throws AppError as answerPage does */
-export async function answerQuery(body: unknown, parts: AnswerParts): Promise<PagedAnswer> {
+export async function answerQuery(
+  body: unknown,
+  parts: AnswerParts,
+): Promise<PagedAnswer<AnalyticsRow, AnalyticsMeta>> {
   const answer = await answerPage(body, parts, (rows, plan) =>
     rows.map((row) => describeRow(row, plan, parts.language)),
   )
@@ -269,7 +277,7 @@ export async function answerQuery(body: unknown, parts: AnswerParts): Promise<Pa
 export async function writeQuery(
   body: unknown,
   parts: AnswerParts,
-): Promise<Pick<PagedAnswer, 'pagination' | 'meta'> & { readonly json: Buffer[]; readonly rows: number }> {
+): Promise<PageFacts & { readonly json: Buffer[]; readonly rows: number }> {
   const answer = await answerPage(body, parts, (rows, plan) =>
     Buffer.from(rows.map((row) => JSON.stringify(describeRow(row, plan, parts.language))).join(',')),
   )

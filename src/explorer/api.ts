@@ -2,7 +2,23 @@
  * The API as the explorer's pages use it: requests, and the parts of answers that they read. The server implements it in-process, the
  * browser over HTTP.
  */
+import type {
+  AnalyticsRow,
+  Member as AnswerMember,
+  DimensionValue,
+  LineageRecord,
+} from '../answers/analytics.ts'
+import type {
+  CatalogMetric,
+  MetricPart as CatalogMetricPart,
+  Catalog as CompleteCatalog,
+} from '../answers/catalog.ts'
+import type { AnalyticsMeta, LineageMeta, RowPagination } from '../answers/meta.ts'
+import type { PromotionChanges } from '../answers/releases.ts'
 import type { WrittenNote } from '../model/note-sentences.ts'
+
+export type { LineageSource as Source } from '../answers/analytics.ts'
+export type { PromotionChanges, ReleaseInfo } from '../answers/releases.ts'
 
 export type Note = WrittenNote
 
@@ -65,154 +81,58 @@ export interface Page<Row> extends Answer<readonly Row[]> {
 }
 
 /** Names the rows of a metric that a side of a ratio counts. */
-export interface MetricPart {
-  readonly label: string
-  readonly label_en: string
-}
-
-export interface Ratio {
-  readonly scale?: number
-  readonly numerator?: string
-  readonly numerator_part?: MetricPart
-  readonly less?: string
-  readonly denominator?: string
-  readonly denominator_part?: MetricPart
-  readonly standardized_by?: string
-}
-
-export interface Metric extends Ratio {
-  readonly code: string
-  readonly label: string
-  readonly label_en: string
-  /** A sentence on what the number says and does not say. Registry metrics have none. */
-  readonly meaning?: string
-  readonly meaning_en?: string
-  readonly unit: string
-  readonly decimals: number
-  readonly kind: string
-  readonly formula: string
-  readonly datasets: readonly string[]
-  readonly dimensions: readonly string[]
-  readonly limits: { readonly method: string }
-}
-
-export interface Dimension {
-  readonly code: string
-  readonly label: string
-  readonly label_en: string
-  readonly operators: readonly string[]
-}
-
+export type MetricPart = Pick<CatalogMetricPart, 'label' | 'label_en'>
+/** How a ratio is divided. */
+export type Ratio = Pick<
+  CatalogMetric,
+  'scale' | 'numerator' | 'less' | 'denominator' | 'standardized_by'
+> & { readonly numerator_part?: MetricPart; readonly denominator_part?: MetricPart }
+/** A metric, as far as pages show it. */
+export type Metric = Ratio &
+  Pick<
+    CatalogMetric,
+    | 'code'
+    | 'label'
+    | 'label_en'
+    | 'meaning'
+    | 'meaning_en'
+    | 'unit'
+    | 'decimals'
+    | 'kind'
+    | 'formula'
+    | 'datasets'
+    | 'dimensions'
+  > & { readonly limits: Pick<CatalogMetric['limits'], 'method'> }
+export type Dimension = Pick<
+  CompleteCatalog['dimensions'][number],
+  'code' | 'label' | 'label_en' | 'operators'
+>
 export interface Catalog {
   readonly version: string
   readonly metrics: readonly Metric[]
   readonly dimensions: readonly Dimension[]
 }
+export type Member = Pick<AnswerMember, 'code' | 'name' | 'uf'> & Pick<DimensionValue, 'parent'>
 
-export interface Member {
-  readonly code: string | number | null
-  readonly name: string | null
-  readonly uf?: string
-  readonly parent?: { readonly dimension: string; readonly code: string | number | null }
-}
-
-export interface QueryRow {
-  readonly label: string
-  readonly dimensions: Readonly<Record<string, Member | string | null>>
+/** A row whose values are numbers. Significances are texts; `readSignificance` reads them. */
+export type QueryRow = Omit<AnalyticsRow, 'metrics'> & {
   readonly metrics: Readonly<Record<string, number | null>>
-  readonly rank?: number
-  readonly peers?: number | null
-  readonly status?: Readonly<Record<string, string>>
 }
 
 export interface QueryAnswer {
   readonly data: readonly QueryRow[]
   readonly totals?: readonly { readonly group_by: readonly string[]; readonly data: readonly QueryRow[] }[]
-  readonly pagination: {
-    readonly limit: number
-    readonly offset: number
-    readonly total_rows: number
-    readonly has_more: boolean
-  }
-  readonly meta: Meta & {
-    readonly release_id: string
-    readonly catalog_version: string
-    readonly query: unknown
-    readonly rows_sha256: string
-    readonly fingerprint: string
-    readonly citation: { readonly abnt: string; readonly bibtex: string }
-    readonly notes: readonly Note[]
-  }
+  readonly pagination: RowPagination
+  readonly meta: AnalyticsMeta & Meta & { readonly release_id: string }
 }
 
 export interface LineageAnswer {
-  readonly data: readonly {
-    readonly dataset: string
-    readonly reference_period: string | null
-    readonly key: Readonly<Record<string, string | number>>
-    readonly contribution: number
-    readonly sources: readonly Source[]
-  }[]
-  readonly pagination: { readonly total_rows: number; readonly has_more: boolean }
-  readonly meta: Meta & {
-    readonly value: number | null
-    /** Null where the records were not collected, or one has no amount. */
-    readonly total: number | null
-    readonly scale?: number
-    readonly decimals?: number
-    readonly side?: string
-    readonly notes: readonly Note[]
-  }
+  readonly data: readonly LineageRecord[]
+  readonly pagination: RowPagination
+  readonly meta: LineageMeta & Meta
 }
 
-export interface Source {
-  readonly publisher: string
-  readonly file: string
-  readonly archive?: string | null
-  readonly sha256: string
-  /** Null for a record that adds up many rows. */
-  readonly row: number | null
-  readonly column: string
-  readonly raw_value?: string | null
-}
-
-export interface ReleaseInfo {
-  readonly release_id: string
-  readonly area: string
-  readonly periods: readonly string[]
-  readonly rows: number
-  readonly bytes: number
-  readonly files: number
-  readonly synthetic: boolean
-  readonly promoted: boolean
-  readonly content_id?: string | null
-}
-
-/** Changes of a promotion in one area. */
-export interface AreaChange {
-  readonly area: string
-  /** Null when the area is gone. */
-  readonly release_id: string | null
-  /** Null when the area is new. */
-  readonly previous_release_id: string | null
-  readonly datasets: readonly {
-    readonly rows: number
-    readonly previous_rows: number | null
-    readonly added: readonly string[]
-    readonly removed: readonly string[]
-    readonly revised: readonly string[]
-    readonly preliminary: readonly { readonly period: string }[]
-    readonly became_final: readonly { readonly period: string }[]
-  }[]
-}
-
-export interface PromotionChanges {
-  readonly promoted_at: string
-  readonly release_id: string
-  readonly previous_release_id: string | null
-  /** Null when one of the releases is no longer here. */
-  readonly areas: readonly AreaChange[] | null
-}
+export type AreaChange = NonNullable<PromotionChanges['areas']>[number]
 
 /** Longest page of a dimension's members. */
 const MEMBERS_MAX = 250
@@ -233,14 +153,23 @@ export const searchMembers = (
     )
     .then(({ data }) => data)
 
-/** @returns the member with a code. A search also finds codes that begin with it, and names that contain it. */
+/**
+ * @returns the member with a code; municipalities also have one of six digits. A search finds codes that begin with it, and
+ * names that contain it, too.
+ */
 export const findMember = async (
   api: Api,
   dimension: string,
   code: string,
   pin = '',
 ): Promise<Member | undefined> =>
-  (await searchMembers(api, dimension, { text: code, pin })).find((member) => String(member.code) === code)
+  (await searchMembers(api, dimension, { text: code, pin })).find((member) =>
+    [String(member.code), shortCodeOf(dimension, String(member.code))].includes(code),
+  )
+
+/** @returns the code without the check digit, as DATASUS writes municipalities; other codes as they are */
+const shortCodeOf = (dimension: string, code: string): string =>
+  dimension.endsWith('municipality') ? code.slice(0, 6) : code
 
 /** @returns code of a row's member as text; '' when there is none */
 export function codeOf(value: QueryRow['dimensions'][string] | undefined): string {

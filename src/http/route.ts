@@ -5,6 +5,7 @@
  */
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
+import type { Readiness } from '../answers/service.ts'
 import type { Engine, EngineName, JsonValue, ReleaseSource } from '../engine/types.ts'
 import type { Key } from '../keys/keys.ts'
 import type { Trust } from '../keys/trust.ts'
@@ -88,11 +89,7 @@ export interface FileProblems {
   readonly source?: () => SourceState
 }
 
-export interface SourceState {
-  readonly up: boolean
-  readonly release_id: string | null
-  readonly reason: string | null
-}
+export type SourceState = NonNullable<Readiness['source']>
 
 export interface HandlerRequest {
   readonly conditions: {

@@ -44,7 +44,7 @@ export type Cell = string | null
 
 /** Further columns of a dimension, after code and name. */
 const ATTRIBUTES: Partial<
-  Record<DimensionCode, { readonly name: string } & Readonly<Record<Language, string>>>
+  Record<DimensionCode, { readonly name: 'uf' | 'ibge_code' } & Readonly<Record<Language, string>>>
 > = {
   municipality: { name: 'uf', pt: 'UF', en: 'State' },
   health_region: { name: 'uf', pt: 'UF', en: 'State' },

@@ -1280,15 +1280,10 @@ export interface components {
         Acquisition: {
             /** @description Name of the published file. */
             file: string;
-            /** @description Who published it. */
             publisher: string | null;
-            /** @description Address it was fetched from. */
             url: string | null;
-            /** @description When it was fetched. */
             retrieved_at: string | null;
-            /** @description Size in bytes. */
             bytes: number | null;
-            /** @description Time of the file as the publisher's server gives it, without a zone. */
             server_time: string | null;
             sha256: string | null;
         };
@@ -1310,9 +1305,7 @@ export interface components {
                 census_bands: {
                     /** @description Code of the band. */
                     code: string;
-                    /** @description Residents that a municipality has more than. */
                     over: number | null;
-                    /** @description Largest number of residents. */
                     up_to: number | null;
                     /** @description The band in words. */
                     label: string;
@@ -1334,7 +1327,6 @@ export interface components {
             old: {
                 /** @description Analytics release. */
                 release_id: string;
-                /** @description Digest of what the release says, whatever wrote its files. */
                 content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
@@ -1343,13 +1335,11 @@ export interface components {
             new: {
                 /** @description Analytics release. */
                 release_id: string;
-                /** @description Digest of what the release says, whatever wrote its files. */
                 content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
                 reference_period: string | null;
             };
-            /** @description true: both releases have the same content id, so that no row can differ. null: one has no content id. */
             same_content: boolean | null;
             query: components["schemas"]["NormalisedQuery"];
             /** @description Rows with a difference, over all pages. */
@@ -1374,7 +1364,7 @@ export interface components {
             };
             /** @description Levels at which every value is computed again: subsets of group_by ([] is the grand total); true: all prefixes of it. Without it: false. */
             totals?: boolean | (components["schemas"]["DimensionCode"] | string)[][];
-            /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
+            /** @description false: no rows of the ignored municipalities, and none of a larger place that is not known; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
              * @description Denominator of rates by inhabitants. Without it: "census".
@@ -1434,7 +1424,6 @@ export interface components {
                 reads: {
                     /** @description Dataset of the release. */
                     dataset: string;
-                    /** @description Release that holds it. */
                     release_id: string | null;
                     /** @description Reference periods, ascending. */
                     periods: string[];
@@ -1465,9 +1454,7 @@ export interface components {
                      * @enum {string}
                      */
                     because: "only_engine" | "no_facts" | "all_facts" | "many_rows" | "few_rows";
-                    /** @description Rows that its largest relation reads, of pre-aggregates where they serve; null: one engine. */
                     rows: number | null;
-                    /** @description Trino adds up from so many rows on; null where that does not decide. */
                     min_rows: number | null;
                 };
             };
@@ -1528,7 +1515,7 @@ export interface components {
             } | null;
             /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
             status?: boolean;
-            /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
+            /** @description false: no rows of the ignored municipalities, and none of a larger place that is not known; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
              * @description Denominator of rates by inhabitants. Without it: "census".
@@ -1633,7 +1620,7 @@ export interface components {
             } | null;
             /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
             status?: boolean;
-            /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
+            /** @description false: no rows of the ignored municipalities, and none of a larger place that is not known; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
              * @description Denominator of rates by inhabitants. Without it: "census".
@@ -1754,7 +1741,7 @@ export interface components {
             } | null;
             /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
             status?: boolean;
-            /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
+            /** @description false: no rows of the ignored municipalities, and none of a larger place that is not known; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
              * @description Denominator of rates by inhabitants. Without it: "census".
@@ -1848,7 +1835,7 @@ export interface components {
             } | null;
             /** @description Adds a status to each metric of a row: final, preliminary, small_number, partial, no_denominator, incomplete or not_collected. Without it: false. */
             status?: boolean;
-            /** @description false: no rows of the ignored municipalities; totals count them. Without it: true. */
+            /** @description false: no rows of the ignored municipalities, and none of a larger place that is not known; totals count them. Without it: true. */
             include_ignored?: boolean;
             /**
              * @description Denominator of rates by inhabitants. Without it: "census".
@@ -1872,9 +1859,7 @@ export interface components {
         AnalyticsRow: {
             /** @description Names of the members; Total do escopo selecionado where nothing is grouped. */
             label: string;
-            /** @description Place by the first field of order_by, where a rank is asked for. */
             rank?: number | null;
-            /** @description Municipalities that compare_to peers compares with, itself included. */
             peers?: number | null;
             /** @description The member of each grouped dimension. */
             dimensions: {
@@ -2328,17 +2313,13 @@ export interface components {
         DimensionMember: {
             /** @description Code of the member; null: without a code. */
             code: string | number | null;
-            /** @description Name of the member. */
             name: string | null;
-            /** @description State of a municipality or health region. */
             uf?: string | null;
-            /** @description IBGE code of a state. */
             ibge_code?: number | null;
         };
         DimensionValue: {
             /** @description Code of the member; null: without a code. */
             code: string | number | null;
-            /** @description Name of the member. */
             name: string | null;
             parent?: {
                 dimension: components["schemas"]["DimensionCode"];
@@ -3140,7 +3121,6 @@ export interface components {
         LineageRecord: {
             /** @description Dataset of the release. */
             dataset: string;
-            /** @description Month of the record. */
             reference_period?: string | null;
             /** @description Key of the record. */
             key: {
@@ -3153,19 +3133,12 @@ export interface components {
             sources: components["schemas"]["LineageSource"][];
         };
         LineageSource: {
-            /** @description Who published the file. */
             publisher: string | null;
-            /** @description File as published. */
             file: string | null;
-            /** @description Archive the file came in. */
             archive: string | null;
-            /** @description SHA-256 of the file. */
             sha256: string | null;
-            /** @description Row of the file, header = 1. */
             row: number | null;
-            /** @description Column of what is added up; null where a record counts as such. */
             column: string | null;
-            /** @description The published cell. */
             raw_value: string | null;
         };
         LinkResponse: {
@@ -3655,11 +3628,8 @@ export interface components {
             comparator: components["schemas"]["ProfilePlace"] | null;
             population_by_age: {
                 groups: {
-                    /** @description Code of the sex. */
                     sex: string | null;
-                    /** @description Code of the age group. */
                     age_group: string | null;
-                    /** @description Residents; null where the source lacks a municipality of the place. */
                     population: number | null;
                 }[];
                 query: components["schemas"]["AnalyticsQueryRequest"];
@@ -3701,11 +3671,7 @@ export interface components {
             comparator: number | null;
             /** @description The value divided by that of the comparator. */
             ratio: number | null;
-            /**
-             * @description Against the comparator; null for counts.
-             * @enum {string|null}
-             */
-            significance: "lower" | "similar" | "higher" | "not_compared" | null;
+            significance: ("lower" | "similar" | "higher" | "not_compared") | null;
             peers: components["schemas"]["ProfilePeers"] | null;
             course: {
                 points: {
@@ -3742,13 +3708,13 @@ export interface components {
             percentile: number | null;
             /** @description Values that places have, by nearest rank. */
             distribution: {
-                min: number | null;
-                p05: number | null;
-                p25: number | null;
-                p50: number | null;
-                p75: number | null;
-                p95: number | null;
-                max: number | null;
+                min: number;
+                p05: number;
+                p25: number;
+                p50: number;
+                p75: number;
+                p95: number;
+                max: number;
             };
             query: components["schemas"]["AnalyticsQueryRequest"];
         };
@@ -3912,9 +3878,7 @@ export interface components {
                     /** @description Why. */
                     reason: string;
                 }[];
-                /** @description What is wrong with current.json; null where nothing is. */
                 pointer: string | null;
-                /** @description What is wrong with the file of keys; null where nothing is. */
                 keys: string | null;
                 /** @description What is missing or damaged of the log of releases and of proofs beside releases; the server goes on. */
                 log: {
@@ -3923,17 +3887,11 @@ export interface components {
                     /** @description Why. */
                     reason: string;
                 }[];
-                /** @description The place that this server copies releases from (SUS_RELEASES_URL); null without one. */
                 source: {
                     /** @description The place could be read at the last attempt. */
                     up: boolean;
-                    /** @description Analytics release in service there, as far as known. */
                     release_id: string | null;
-                    /**
-                     * @description Why that release is not in service here yet; null where it is.
-                     * @enum {string|null}
-                     */
-                    reason: "unreachable" | "copying" | "refused" | "cache_full" | "none_in_service" | null;
+                    reason: ("unreachable" | "copying" | "refused" | "cache_full" | "none_in_service") | null;
                 } | null;
                 missing_files: string[];
                 /** @description Files of open releases that are damaged or gone since they were verified: what needs one answers 503. */
@@ -3953,7 +3911,6 @@ export interface components {
                         reason: string;
                     }[];
                 };
-                /** @description The second engine; null where DuckDB has all to itself. */
                 trino: {
                     /** @enum {string} */
                     used: "for large queries" | "for all queries";
@@ -3986,7 +3943,6 @@ export interface components {
             synthetic: boolean;
             /** @description In service. */
             promoted: boolean;
-            /** @description Digest of what it says, whatever wrote its files. */
             content_id: string | null;
         };
         ReleaseAttestation: {

@@ -3,20 +3,19 @@
  * that its value stands in. Profiles of places of one level share them, because one query gives them all.
  */
 import { LRUCache } from 'lru-cache'
+import type { ProfilePeers } from '../../answers/profiles.ts'
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { type DimensionCode, dimensionOf } from '../../model/dimensions.ts'
 import { shownValues } from '../../query/analytics/dialect/duckdb/measured.ts'
 import type { AnswerParts } from '../query.ts'
 import { answerPage } from '../query.ts'
 
-/** Percentiles of a distribution, by the name in an answer. */
-const PERCENTILES = { p05: 5, p25: 25, p50: 50, p75: 75, p95: 95 } as const
-
 export interface PeerTable {
   /** Place's code as text → position of its row. The only row of the country has the code ''. */
   readonly positions: ReadonlyMap<string, number>
   /** Value by name (`beds`, `beds__lower`) and position; null where there is none. */
-  readonly value: (name: string, position: number) => JsonValue
+  readonly value: (name: string, position: number) => number | null
+  readonly significance: (name: string, position: number) => Significance | null
   /** Values of a metric over all places, ascending, without nulls. */
   readonly sorted: (metric: string) => Float64Array
 }
@@ -43,6 +42,7 @@ export function peerTable(
 }
 
 const SIGNIFICANCES = ['lower', 'similar', 'higher', 'not_compared'] as const
+type Significance = (typeof SIGNIFICANCES)[number]
 
 async function readTable(
   body: Readonly<Record<string, JsonValue>>,
@@ -51,13 +51,9 @@ async function readTable(
 ): Promise<PeerTable> {
   const codes: string[] = []
   const columns = new Map<string, number[]>()
-  const significances = new Set<string>()
   await answerPage(body, parts, (rows, plan) => {
     const shown = shownValues(plan)
-    for (const { code, kind } of shown) {
-      if (!columns.has(code)) columns.set(code, [])
-      if (kind === 'significance') significances.add(code)
-    }
+    for (const { code } of shown) if (!columns.has(code)) columns.set(code, [])
     const column = place === null ? null : dimensionOf(place).column
     for (const row of rows) {
       codes.push(column === null ? '' : String(row[column] ?? ''))
@@ -67,13 +63,14 @@ async function readTable(
   })
   const numbers = new Map([...columns].map(([name, values]) => [name, Float64Array.from(values)]))
   const sortedByMetric = new Map<string, Float64Array>()
+  const read = (name: string, position: number): number | null => {
+    const value = numbers.get(name)?.[position] ?? Number.NaN
+    return Number.isNaN(value) ? null : value
+  }
   return {
     positions: new Map(codes.map((code, position) => [code, position])),
-    value: (name, position) => {
-      const value = numbers.get(name)?.[position] ?? Number.NaN
-      if (Number.isNaN(value)) return null
-      return significances.has(name) ? (SIGNIFICANCES[value] ?? null) : value
-    },
+    value: read,
+    significance: (name, position) => SIGNIFICANCES[read(name, position) ?? -1] ?? null,
     sorted: (metric) => {
       const values =
         sortedByMetric.get(metric) ??
@@ -88,7 +85,7 @@ async function readTable(
 function numberOf(row: Row, column: string, isSignificance: boolean): number {
   const value = row[column] ?? null
   if (value === null) return Number.NaN
-  return isSignificance ? SIGNIFICANCES.indexOf(value as (typeof SIGNIFICANCES)[number]) : Number(value)
+  return isSignificance ? SIGNIFICANCES.indexOf(value as Significance) : Number(value)
 }
 
 /**
@@ -96,7 +93,10 @@ function numberOf(row: Row, column: string, isSignificance: boolean): number {
  * @returns rank from the largest value on, which equal values share, and the distribution: values that places have, by
  * nearest rank
  */
-export function describeAmong(values: Float64Array, value: number): Readonly<Record<string, JsonValue>> {
+export function describeAmong(
+  values: Float64Array,
+  value: number,
+): Omit<ProfilePeers, 'percentile' | 'query'> {
   const larger = values.length - upperBound(values, value)
   const at = (percent: number): number =>
     values[Math.max(0, Math.ceil((percent * values.length) / 100) - 1)] ?? value
@@ -105,7 +105,11 @@ export function describeAmong(values: Float64Array, value: number): Readonly<Rec
     rank: larger + 1,
     distribution: {
       min: at(0),
-      ...Object.fromEntries(Object.entries(PERCENTILES).map(([name, percent]) => [name, at(percent)])),
+      p05: at(5),
+      p25: at(25),
+      p50: at(50),
+      p75: at(75),
+      p95: at(95),
       max: at(100),
     },
   }

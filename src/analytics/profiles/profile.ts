@@ -2,6 +2,8 @@
  * The profile of a place: what the release says of it, as one answer. Every number is taken from the answer to an analytics
  * query that stands beside it, so that a profile and single queries cannot differ.
  */
+import type { QueryMeta } from '../../answers/meta.ts'
+import type { Profile, ProfileIndicator, ProfilePeers } from '../../answers/profiles.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { capabilityOf, dimensionOf } from '../../model/dimensions.ts'
 import { CATALOG_VERSION, decimalsOfMetric, type MetricCode, metricOf } from '../../model/metrics.ts'
@@ -11,6 +13,7 @@ import { shownValues } from '../../query/analytics/dialect/duckdb/measured.ts'
 import { uniqueBy } from '../../query/analytics/filters.ts'
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { nextSlice } from '../../slices.ts'
+import { numberOrNull } from '../described-rows.ts'
 import { type AnswerParts, answerPage, componentsOf } from '../query.ts'
 import { describeAmong, type PeerTable, peerTable } from './peers.ts'
 import { findPlace, type NamedPlace, type ProfilePlace } from './place.ts'
@@ -27,13 +30,13 @@ import {
   type Span,
 } from './questions.ts'
 
-export interface Profile {
-  readonly data: JsonValue
-  readonly meta: Readonly<Record<string, JsonValue>>
+export interface ProfileAnswer {
+  readonly data: Profile
+  readonly meta: QueryMeta
 }
 
 /** @throws AppError 'not_found', 'dimension_not_loaded', 'query_timeout' */
-export async function answerProfile(level: string, code: string, parts: AnswerParts): Promise<Profile> {
+export async function answerProfile(level: string, code: string, parts: AnswerParts): Promise<ProfileAnswer> {
   const place = await findPlace(level, code, parts)
   const { questions, notes } = await findQuestions(place, parts)
   const [answers, ages] = await Promise.all([
@@ -65,7 +68,7 @@ export async function answerProfile(level: string, code: string, parts: AnswerPa
   }
 }
 
-const describePlace = ({ level, code, name }: NamedPlace): Readonly<Record<string, JsonValue>> => ({
+const describePlace = ({ level, code, name }: NamedPlace): Profile['comparator'] & object => ({
   level,
   code,
   name,
@@ -73,7 +76,7 @@ const describePlace = ({ level, code, name }: NamedPlace): Readonly<Record<strin
 
 interface DescribedIndicator {
   readonly block: ProfileBlock
-  readonly data: JsonValue
+  readonly data: ProfileIndicator
 }
 
 async function answerQuestion(
@@ -117,7 +120,7 @@ const chunksOf = <Item>(items: readonly Item[]): (readonly Item[])[] =>
     items.slice(index * TABLE_METRICS, (index + 1) * TABLE_METRICS),
   )
 
-const describeMetric = (code: MetricCode, language: 'pt' | 'en'): Readonly<Record<string, JsonValue>> => {
+const describeMetric = (code: MetricCode, language: 'pt' | 'en') => {
   const { label, label_en, unit, kind } = metricOf(code)
   return {
     metric: code,
@@ -128,7 +131,7 @@ const describeMetric = (code: MetricCode, language: 'pt' | 'en'): Readonly<Recor
   }
 }
 
-const describeSpan = (span: Span | null): JsonValue =>
+const describeSpan = (span: Span | null): ProfileIndicator['period'] =>
   span === null
     ? null
     : { unit: span.unit, from: formatPeriod(span.from), to: formatPeriod(span.to), months: span.months }
@@ -137,15 +140,18 @@ function describeValues(
   metric: MetricCode,
   table: PeerTable,
   position: number | undefined,
-): Readonly<Record<string, JsonValue>> {
-  const read = (name: string): JsonValue => (position === undefined ? null : table.value(name, position))
+): Pick<ProfileIndicator, 'value' | 'lower' | 'upper' | 'comparator' | 'ratio' | 'significance'> {
+  const read = (name: string): number | null => (position === undefined ? null : table.value(name, position))
   return {
     value: read(metric),
     lower: read(`${metric}__lower`),
     upper: read(`${metric}__upper`),
     comparator: isCompared(metric) ? read(`${metric}__comparator`) : null,
     ratio: isCompared(metric) ? read(`${metric}__ratio`) : null,
-    significance: isCompared(metric) ? read(`${metric}__significance`) : null,
+    significance:
+      isCompared(metric) && position !== undefined
+        ? table.significance(`${metric}__significance`, position)
+        : null,
   }
 }
 
@@ -154,9 +160,9 @@ function describePeers(
   table: PeerTable,
   position: number | undefined,
   question: ProfileQuestion,
-): JsonValue {
+): ProfilePeers | null {
   const value = position === undefined ? null : table.value(metric, position)
-  if (question.dimension === null || position === undefined || typeof value !== 'number') return null
+  if (question.dimension === null || position === undefined || value === null) return null
   return {
     ...describeAmong(table.sorted(metric), value),
     percentile: table.value(`${metric}__percentile`, position),
@@ -164,17 +170,19 @@ function describePeers(
   }
 }
 
+type CoursePoint = NonNullable<ProfileIndicator['course']>['points'][number]
+
 async function readCourses(
   question: ProfileQuestion,
   place: ProfilePlace,
   parts: AnswerParts,
-): Promise<ReadonlyMap<string, JsonValue[]>> {
+): Promise<ReadonlyMap<string, readonly CoursePoint[]>> {
   const body = questionOfCourse(
     question.indicators.map(({ metric }) => metric),
     question,
     place,
   )
-  const courses = new Map<string, JsonValue[]>()
+  const courses = new Map<string, readonly CoursePoint[]>()
   if (body === null) return courses
   await answerPage(body, parts, (rows, plan) => {
     for (const { code, column } of shownValues(plan))
@@ -189,22 +197,22 @@ async function readCourses(
   return courses
 }
 
-const numberOrNull = (value: JsonValue | undefined): number | null =>
-  value === null || value === undefined ? null : Number(value)
+const textOrNull = (value: JsonValue | undefined): string | null =>
+  value === null || value === undefined ? null : String(value)
 
 const hasAges = (view: ReleaseView): boolean =>
   view.components.demography?.datasets.population_by_age !== undefined
 
-async function answerAges(place: ProfilePlace, parts: AnswerParts): Promise<JsonValue> {
+async function answerAges(place: ProfilePlace, parts: AnswerParts): Promise<Profile['population_by_age']> {
   if (!hasAges(parts.view) || !parts.capabilities.includes(capabilityOf('population_by_age'))) return null
   const query: Body = questionOfAges(place)
-  const groups: JsonValue[] = []
+  const groups: NonNullable<Profile['population_by_age']>['groups'][number][] = []
   await answerPage(query, parts, (rows, plan) => {
     const [population] = shownValues(plan)
     groups.push(
       ...rows.map((row) => ({
-        sex: row[dimensionOf('sex').column] ?? null,
-        age_group: row[dimensionOf('age_group').column] ?? null,
+        sex: textOrNull(row[dimensionOf('sex').column]),
+        age_group: textOrNull(row[dimensionOf('age_group').column]),
         population: numberOrNull(row[population?.column ?? '']),
       })),
     )

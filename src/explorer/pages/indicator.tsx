@@ -1,7 +1,8 @@
 /** The page of an indicator: what it says, the states from the largest value on, its course, and the answer to take along. */
 
 import { Fragment } from 'preact'
-import { type Answer, type Catalog, type Metric, orNull, type QueryAnswer } from '../api.ts'
+import type { CatalogMetric } from '../../answers/catalog.ts'
+import { type Answer, type Catalog, orNull, type QueryAnswer } from '../api.ts'
 import { formulaText, unitOutsideLabel } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
 import { CHART_TEXTS } from '../drawings/texts.ts'
@@ -12,25 +13,9 @@ import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
 import { change, EMPTY_QUESTION, pageBodyOf, type Question } from '../question.ts'
 import { loadCatalog } from './explore-load.ts'
 
-interface DescribedMetric extends Metric {
-  readonly limits: Metric['limits'] & { readonly text: string }
-  readonly sheet: {
-    readonly method: string
-    readonly meaning: string
-    readonly limitations: readonly string[]
-    readonly sources: readonly {
-      readonly dataset: string
-      readonly publisher: string
-      readonly table: string
-      readonly delay: string
-      readonly revisions: string
-    }[]
-  }
-}
-
 interface IndicatorData {
   readonly catalog: Catalog
-  readonly metric: DescribedMetric
+  readonly metric: CatalogMetric
   /** The states by the metric; null where it has no states, or the release no answer. */
   readonly ranking: { readonly question: Question; readonly answer: QueryAnswer } | null
   readonly course: { readonly question: Question; readonly answer: QueryAnswer } | null
@@ -51,7 +36,7 @@ async function load(
 ): Promise<IndicatorData> {
   const [catalog, { data: metric, meta }] = await Promise.all([
     loadCatalog(api),
-    api.get<Answer<DescribedMetric>>(`/v1/analytics/metrics/${code}`),
+    api.get<Answer<CatalogMetric>>(`/v1/analytics/metrics/${code}`),
   ])
   const ask = async (question: Question): Promise<IndicatorData['ranking']> => {
     const answer = await orNull(api.post<QueryAnswer>('/v1/analytics/query', pageBodyOf(question)))

@@ -116,7 +116,7 @@ export function LineagePanel(props: {
   )
 }
 
-function RecordKey({ record }: { readonly record: Readonly<Record<string, string | number>> }) {
+function RecordKey({ record }: { readonly record: LineageAnswer['data'][number]['key'] }) {
   const { t, language, href } = useSite()
   return (
     <>
@@ -127,9 +127,9 @@ function RecordKey({ record }: { readonly record: Readonly<Record<string, string
           ) : name === 'municipality_ibge_code' || name === 'municipality_code' ? (
             <a href={href(`/explorer/places/municipality/${value}`)}>IBGE {value}</a>
           ) : name === 'population_type' ? (
-            (t.populationTypes[value] ?? value)
+            (t.populationTypes[String(value)] ?? value)
           ) : (
-            `${(language === 'pt' ? ATTRIBUTES[name]?.replace(' (código)', '') : undefined) ?? name.replaceAll('_', ' ')} ${value}`
+            `${(language === 'pt' ? ATTRIBUTES[name]?.replace(' (código)', '') : undefined) ?? name.replaceAll('_', ' ')} ${value ?? '—'}`
           )}
         </div>
       ))}

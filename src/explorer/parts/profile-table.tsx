@@ -11,7 +11,8 @@ const isTime = (dimension: string): boolean => dimension.startsWith('reference_'
 
 /** @returns the question of an indicator's value, over its months */
 export function questionOfIndicator({ metric, period, query }: ProfileIndicator): Question {
-  const place = query.filters.find(({ dimension }) => !isTime(dimension))
+  const filters = query.filters as readonly { readonly dimension: string; readonly value: string | number }[]
+  const place = filters.find(({ dimension }) => !isTime(dimension))
   return change(EMPTY_QUESTION, {
     metrics: [metric],
     filters: place === undefined ? {} : { [place.dimension]: [String(place.value)] },

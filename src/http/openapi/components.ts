@@ -6,7 +6,6 @@ import {
   integer,
   type Json,
   list,
-  number,
   object,
   oneOf,
   openObject,
@@ -31,12 +30,6 @@ const RELEASE_META = {
   synthetic: flag('true: invented data of the demonstration.'),
   'reference_period?': PERIODS_TEXT,
 }
-const QUERY_META = {
-  ...RELEASE_META,
-  catalog_version: text('Version of the catalog of metrics.'),
-  components: ref('ReleaseComponents'),
-  notes: NOTES,
-}
 const SOURCE_FILE = {
   publisher: text('Who published the file.'),
   file: text('File as published.'),
@@ -44,12 +37,6 @@ const SOURCE_FILE = {
   sha256: SHA256,
 }
 export const CONTENT_ID = orNull(text('Digest of what the release says, whatever wrote its files.'))
-const COMPARED_SIDE = object({
-  release_id: text('Analytics release.'),
-  content_id: CONTENT_ID,
-  components: ref('ReleaseComponents'),
-  reference_period: PERIODS_TEXT,
-})
 /** GeoJSON positions, nested to a geometry's depth. */
 const POSITIONS = (depth: number): Json => (depth === 0 ? { type: 'number' } : list(POSITIONS(depth - 1)))
 const GEOMETRY: Json = {
@@ -134,56 +121,6 @@ export const SHARED: Readonly<Record<string, Json>> = {
       'What the numbers of each source mean, and what of them may be added.',
     ),
   }),
-  AnalyticsMeta: object(
-    {
-      ...QUERY_META,
-      query: ref('NormalisedQuery'),
-      'limits?': ref('AnswerLimits'),
-      'prices?': ref('AnswerPrices'),
-      rows_sha256: { ...SHA256, description: 'Digest of all rows of the query.' },
-      fingerprint: {
-        ...SHA256,
-        description: 'Of release, catalog, query and rows: equal for equal questions, on any machine.',
-      },
-      citation: ref('Citation'),
-    },
-    'What is said of the answer of a query.',
-  ),
-  AnalyticsExplainMeta: object(QUERY_META),
-  ProfileMeta: object(QUERY_META),
-  AnalyticsLineageMeta: object({
-    ...QUERY_META,
-    metric: text('Metric of the cell.'),
-    side: ref('MetricSide'),
-    key: dictionary({ type: ['string', 'integer', 'null'] }, 'Code of the member of each grouped dimension.'),
-    value: { type: ['number', 'null'], description: 'The cell.' },
-    total: { type: ['number', 'null'], description: 'What the contributions of all pages add up to.' },
-    scale: number('What the quotient of the sides is multiplied by.'),
-    decimals: integer('Digits after the point.'),
-    months: integer('Months that the value is the mean of.'),
-  }),
-  AnalyticsCompareMeta: object({
-    ...RELEASE_META,
-    catalog_version: text('Version of the catalog of metrics.'),
-    old: COMPARED_SIDE,
-    new: COMPARED_SIDE,
-    same_content: orNull(
-      flag(
-        'true: both releases have the same content id, so that no row can differ. null: one has no content id.',
-      ),
-    ),
-    query: ref('NormalisedQuery'),
-    changed_rows: integer('Rows with a difference, over all pages.'),
-    notes: NOTES,
-  }),
-  Citation: object(
-    { abnt: text('Reference by ABNT NBR 6023.'), bibtex: text('Entry of BibTeX.') },
-    'How an answer is cited: whoever cites adds address and day of access.',
-  ),
-  ReleaseComponents: dictionary(
-    { type: ['string', 'null'] },
-    'Area → release that an analytics release joins; null where it has none.',
-  ),
   Pagination: object({
     limit: integer('Rows of a page.'),
     has_more: flag('There are rows after this page.'),
@@ -194,18 +131,6 @@ export const SHARED: Readonly<Record<string, Json>> = {
       description:
         'With count=true; null where something of the list was not collected: meta.notes says what.',
     },
-  }),
-  MemberPagination: object({
-    limit: integer('Members of a page.'),
-    offset: integer('Members passed over.'),
-    total: integer('Members over all pages.'),
-    has_more: flag('There are members after this page.'),
-  }),
-  RowPagination: object({
-    limit: integer('Rows of a page.'),
-    offset: integer('Rows passed over.'),
-    total_rows: integer('Rows over all pages.'),
-    has_more: flag('There are rows after this page.'),
   }),
   ProvenanceEntry: object(
     {
@@ -260,15 +185,6 @@ export const SHARED: Readonly<Record<string, Json>> = {
       'offset?': integer('Rows passed over.'),
     },
     'The query in its one form: sorted, without repetition, defaults filled in; options that were asked for stand beside these.',
-  ),
-  DimensionMember: object(
-    {
-      code: { type: ['string', 'integer', 'null'], description: 'Code of the member; null: without a code.' },
-      name: orNull(text('Name of the member.')),
-      'uf?': orNull(text('State of a municipality or health region.')),
-      'ibge_code?': orNull(integer('IBGE code of a state.')),
-    },
-    'A member of a dimension.',
   ),
   FacilityFeature: object({
     type: { const: 'Feature' },

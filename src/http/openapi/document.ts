@@ -8,7 +8,6 @@ import { SHARED } from './components.ts'
 import { BODY_EXAMPLES } from './examples.ts'
 import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './json.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
-import { PROFILE_SCHEMAS } from './profiles.ts'
 import { recordRef, recordSchemas, scopedSchema } from './records.ts'
 import { RELEASE_DETAILS } from './releases.ts'
 
@@ -23,7 +22,6 @@ export function describeApi(routes: readonly Route[]): Json {
     ...RELEASE_DETAILS,
     ...COMPONENTS,
     ...ANSWER_SCHEMAS,
-    ...PROFILE_SCHEMAS,
     ...DOCUMENTS,
     ...recordSchemas(routes),
   }
@@ -233,8 +231,8 @@ const RETRY_AFTER: Json = {
   },
 }
 
-function envelope(data: Json, meta: string, members: Readonly<Record<string, Json>> = {}): Json {
-  return object({ data, ...members, meta: ref(meta) })
+function envelope(data: Json, meta: Json, members: Readonly<Record<string, Json>> = {}): Json {
+  return object({ data, ...members, meta })
 }
 
 function responseSchema(route: Route): Json {
@@ -242,15 +240,15 @@ function responseSchema(route: Route): Json {
     case 'list':
       return envelope(
         list(recordRef(route)),
-        route.operation === 'listHealthFinancing' ? 'HealthFinancingMeta' : 'ReleaseMeta',
+        ref(route.operation === 'listHealthFinancing' ? 'HealthFinancingMeta' : 'ReleaseMeta'),
         { pagination: ref('Pagination') },
       )
     case 'all':
-      return envelope(list(recordRef(route)), 'ReleaseMeta')
+      return envelope(list(recordRef(route)), ref('ReleaseMeta'))
     case 'record':
-      return envelope(recordRef(route), 'ReleaseMeta')
+      return envelope(recordRef(route), ref('ReleaseMeta'))
     case 'scoped':
-      return envelope(scopedSchema(route), 'ReleaseMeta')
+      return envelope(scopedSchema(route), ref('ReleaseMeta'))
     case 'provenance':
       return envelope(
         object({
@@ -262,15 +260,15 @@ function responseSchema(route: Route): Json {
           ),
           entries: list(ref('ProvenanceEntry')),
         }),
-        'ProvenanceMeta',
+        ref('ProvenanceMeta'),
       )
     case 'custom': {
       const answer = ANSWERS[route.response]
       if (answer === undefined) throw new TypeError(`openapi/answers.ts has no ${route.response}`)
       const { data, totals, pagination, meta } = answer
-      return envelope(data, meta ?? (route.release === null ? 'Meta' : 'ReleaseMeta'), {
+      return envelope(data, meta ?? ref(route.release === null ? 'Meta' : 'ReleaseMeta'), {
         ...(totals === undefined ? {} : { 'totals?': totals }),
-        ...(pagination === undefined ? {} : { pagination: ref(pagination) }),
+        ...(pagination === undefined ? {} : { pagination }),
       })
     }
   }

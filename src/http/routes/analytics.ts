@@ -13,6 +13,7 @@ import { explainQuery } from '../../analytics/explain.ts'
 import { answerLineage, lineageSchema } from '../../analytics/lineage.ts'
 import { widenMunicipalities } from '../../analytics/member-codes.ts'
 import { type AnswerParts, answerPage, readPin, writeQuery } from '../../analytics/query.ts'
+import type { DimensionValue } from '../../answers/analytics.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import { DIMENSION_CODES } from '../../model/dimensions.ts'
@@ -92,14 +93,16 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
       ? await engine.run(planDimensionValues(code, view, search, limit, offset), view, { signal })
       : []
   const total = fixed?.length ?? Number(rows[0]?.total ?? 0)
-  let data: Readonly<Record<string, JsonValue>>[] =
+  let data: DimensionValue[] =
     fixed?.slice(offset, offset + limit).map(({ code: value, name }) => ({ code: value, name })) ??
     rows
       .filter((row) => row.position !== null)
       .map((row) => ({
-        code: row.code ?? null,
-        name: row.name ?? null,
-        ...(parent === null ? {} : { parent: { dimension: parent, code: row.parent ?? null } }),
+        code: row.code as DimensionValue['code'],
+        name: row.name as string | null,
+        ...(parent === null
+          ? {}
+          : { parent: { dimension: parent, code: row.parent as DimensionValue['code'] } }),
       }))
   let meta: Record<string, JsonValue> = {}
   const filters = await widenMunicipalities(readFilters(query.filters), engine, view, { signal })
@@ -110,9 +113,8 @@ async function listValues(request: HandlerRequest): Promise<DataResult> {
         ? []
         : [
             {
-              code: member as string | number,
-              municipality:
-                code === 'facility' ? (parentRef as { readonly code: string | number | null }).code : null,
+              code: member,
+              municipality: code === 'facility' ? (parentRef?.code ?? null) : null,
             },
           ],
     )

@@ -1,11 +1,12 @@
 /** Liveness and readiness, without a key. */
-import type { Engine, JsonValue } from '../../engine/types.ts'
+import type { Readiness } from '../../answers/service.ts'
+import type { Engine } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import type { Route } from '../route.ts'
 
 /** @returns null without Trino. An instance stays ready when Trino is down: lists, records and cached answers still work. */
-async function describeTrino({ distributed }: Engine, view: ReleaseView): Promise<JsonValue> {
+async function describeTrino({ distributed }: Engine, view: ReleaseView): Promise<Readiness['trino']> {
   if (distributed === undefined) return null
   const { up, registered } = await distributed.status(view)
   return { used: distributed.mode === 'auto' ? 'for large queries' : 'for all queries', up, registered }
@@ -59,21 +60,20 @@ export const HEALTH: readonly Route[] = [
       const damaged = releases.guard.damaged()
       // Without row files the engine answers lists and records, at a fraction of the speed.
       const missing = rows?.problems(current).map(({ dataset, reason }) => ({ dataset, reason })) ?? []
-      return {
-        data: {
-          status: 'ready',
-          release_id: current.id,
-          refused,
-          pointer,
-          keys,
-          log,
-          source,
-          missing_files: damaged.flatMap(({ file, isMissing }) => (isMissing ? [file] : [])),
-          damaged_files: damaged.map(({ file, reason }) => ({ file, reason })),
-          row_store: { complete: missing.length === 0, missing },
-          trino: await describeTrino(engine, current),
-        },
+      const data: Readiness = {
+        status: 'ready',
+        release_id: current.id,
+        refused,
+        pointer,
+        keys,
+        log,
+        source,
+        missing_files: damaged.flatMap(({ file, isMissing }) => (isMissing ? [file] : [])),
+        damaged_files: damaged.map(({ file, reason }) => ({ file, reason })),
+        row_store: { complete: missing.length === 0, missing },
+        trino: await describeTrino(engine, current),
       }
+      return { data }
     },
   },
 ]

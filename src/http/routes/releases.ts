@@ -3,6 +3,7 @@ import { type FileHandle, open, readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { Readable } from 'node:stream'
 import { z } from 'zod'
+import type { ReleaseInfo } from '../../answers/releases.ts'
 import { attachScript } from '../../engine/duckdb/attach.ts'
 import type { JsonValue } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
@@ -35,7 +36,7 @@ function describeRelease(
   { release_id, area, datasets, files, synthetic }: Manifest,
   promoted: boolean,
   contentId: string | null,
-): JsonValue {
+): ReleaseInfo {
   const periods = [...new Set(Object.values(datasets).flatMap((dataset) => dataset.periods))]
   return {
     release_id,

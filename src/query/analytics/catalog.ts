@@ -1,5 +1,5 @@
 /** Describes the metrics and dimensions that a key may use, as JSON. */
-import type { JsonValue } from '../../engine/types.ts'
+import type { Catalog, CatalogMetric, IndicatorSheet } from '../../answers/catalog.ts'
 import { AppError, both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { MEANINGS } from '../../model/caveats.ts'
@@ -25,7 +25,7 @@ import { nearest } from '../nearest.ts'
 import { allowedDimensions } from './checks.ts'
 import { describeBands } from './options/peers.ts'
 
-export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): JsonValue {
+export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): Catalog {
   const metrics = METRIC_CODES.filter((code) =>
     capabilitiesOf(code).every((capability) => capabilities.includes(capability)),
   )
@@ -50,9 +50,9 @@ function findTwins(code: MetricCode): FactDataset[] {
 }
 
 /** In formulas, w is the people of an age group in the standard population. Brackets hold the filters of a part of a metric. */
-function writeFormula(metric: RatioMetric): string {
+function writeFormula(metric: RatioMetric, language: 'pt' | 'en'): string {
   const { scale, less, standardizedBy } = metric
-  if (metric.isLifeExpectancy === true) return LIFE_EXPECTANCY
+  if (metric.isLifeExpectancy === true) return LIFE_EXPECTANCY[language]
   const numerator = writeSide(metric.numerator, metric.numeratorPart)
   const denominator = writeSide(metric.denominator, metric.denominatorPart)
   const top = less === undefined ? numerator : `(${numerator} − ${less})`
@@ -62,8 +62,10 @@ function writeFormula(metric: RatioMetric): string {
 }
 
 /** From the oldest age group to the youngest. n years of a group, a years lived in it by those who die in it. */
-const LIFE_EXPECTANCY =
-  'e of 00-04, where m = 12 × deaths ÷ (months × population_by_age); e of 80+ = 1 ÷ m; below, q = min(1, n × m ÷ (1 + (n − a) × m)) and e = n − q × (n − a) + (1 − q) × e of the next group; n = 5, a = 0.5 in 00-04 and 2.5 above'
+const LIFE_EXPECTANCY = both(
+  'e de 00-04, onde m = 12 × deaths ÷ (meses × population_by_age); e de 80+ = 1 ÷ m; abaixo, q = min(1, n × m ÷ (1 + (n − a) × m)) e e = n − q × (n − a) + (1 − q) × e do grupo seguinte; n = 5, a = 0,5 em 00-04 e 2,5 acima',
+  'e of 00-04, where m = 12 × deaths ÷ (months × population_by_age); e of 80+ = 1 ÷ m; below, q = min(1, n × m ÷ (1 + (n − a) × m)) and e = n − q × (n − a) + (1 − q) × e of the next group; n = 5, a = 0.5 in 00-04 and 2.5 above',
+)
 
 function writeSide(code: string, part: MetricPart | undefined): string {
   if (part === undefined) return code
@@ -97,14 +99,14 @@ const describeRatio = (metric: RatioMetric) => ({
   ...(metric.standardizedBy === undefined ? {} : { standardized_by: metric.standardizedBy }),
 })
 
-function describeLimits(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+function describeLimits(code: MetricCode, language: 'pt' | 'en'): CatalogMetric['limits'] {
   const limits = limitsOf(code)
   return limits.method === 'none'
     ? { ...limits, text: REASONS_WITHOUT_LIMITS[limits.reason][language] }
     : { ...limits, text: LIMIT_METHODS[limits.method][language] }
 }
 
-function describeSheet(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+function describeSheet(code: MetricCode, language: 'pt' | 'en'): IndicatorSheet {
   const { method, meaning, limitations, sources, documentation } = sheetOf(code)
   return {
     method: method[language],
@@ -127,7 +129,7 @@ export function findMetric(
   code: string,
   capabilities: readonly Capability[],
   language: 'pt' | 'en',
-): JsonValue {
+): CatalogMetric {
   const found = METRIC_CODES.find((metric) => metric === code)
   if (found === undefined)
     throw new AppError('unknown_metric', {
@@ -150,7 +152,7 @@ export function findMetric(
   return describeMetric(found, language)
 }
 
-function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
+function describeMetric(code: MetricCode, language: 'pt' | 'en'): CatalogMetric {
   const metric = metricOf(code)
   const dimensions = allowedDimensions(code).filter(
     (dimension) => !(isPerCapita(code) && dimension === 'facility'),
@@ -176,7 +178,7 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): JsonValue {
         return [dimension, isAdditive ? semi : 'non_additive']
       }),
     ),
-    formula: metric.kind === 'ratio' ? writeFormula(metric) : metric.description[language],
+    formula: metric.kind === 'ratio' ? writeFormula(metric, language) : metric.description[language],
     limits: describeLimits(code, language),
     sheet: describeSheet(code, language),
     ...(metric.kind === 'ratio' ? describeRatio(metric) : {}),

@@ -4,6 +4,7 @@
  * Both depend only on the query's plan, release and fingerprint, so equal queries are cited equally. The reader adds the
  * address and date of access. Caveats about the numbers are notes, not part of the citation.
  */
+import type { Citation } from '../../answers/meta.ts'
 import { AREA_NAMES, areaOf } from '../../model/areas.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type DimensionCode, dimensionOf, groupedDimension } from '../../model/dimensions.ts'
@@ -17,11 +18,6 @@ import { queryOfMetric } from './options/defined-metrics.ts'
 import { nameOfGroup } from './options/groupings.ts'
 import { isMoney, labelPrices } from './options/prices.ts'
 import type { AggregatePlan } from './plan.ts'
-
-export interface Citation {
-  readonly abnt: string
-  readonly bibtex: string
-}
 
 type PublishedSource = ReturnType<typeof areaOf>['source']
 

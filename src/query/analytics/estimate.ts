@@ -2,7 +2,8 @@
  * Estimates the cost of a query before it runs, from plans and manifests: exact rows read, an upper bound of rows answered,
  * and whether a statement is light or heavy.
  */
-import type { JsonValue, RunOptions } from '../../engine/types.ts'
+import type { Explanation } from '../../answers/analytics.ts'
+import type { RunOptions } from '../../engine/types.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type DimensionCode, dimensionOf, isByResidence, isPopulation } from '../../model/dimensions.ts'
 import { finestTime, isTime } from '../../model/periods.ts'
@@ -33,10 +34,7 @@ export function weightOf(
 export const estimateAnswer = (plan: AggregatePlan, view: ReleaseView): number =>
   [plan, ...plan.totals].reduce((sum, level) => sum + estimateRows(level, view), 0)
 
-export interface DatasetRead {
-  readonly [name: string]: JsonValue
-  readonly rows: number
-}
+export type DatasetRead = Explanation['reads'][number]
 
 export function describeRead({ dataset, periods }: DatasetPlan, view: ReleaseView): DatasetRead {
   const manifest = view.components[datasetOf(dataset).area]

@@ -1,22 +1,21 @@
 /** Conditions on cells of published rows, from which published-rows.ts and its neighbours build theirs. Pure. */
 
+import type { PublishedRows } from '../../answers/analytics.ts'
+
 /** A condition on one row. The text is the row's cells, each trimmed, joined by a blank. */
-export type CellCondition = {
-  /** Columns of the file. A bar separates alternatives, of which the first existing column counts. A missing column is empty. */
-  readonly columns: string[]
-  readonly pattern: string
-}
+export type CellCondition = PublishedRows['where'][number]
 
-export type PublishedRows = {
-  readonly count: number
-  readonly where: CellCondition[]
-  /** False where other rows may meet the conditions too: an unknown municipality, births (no month). */
-  readonly is_exact: boolean
-}
-
-export const equals = (columns: string[], code: string): CellCondition => ({ columns, pattern: `^${code}$` })
+export const equals = (columns: readonly string[], code: string): CellCondition => ({
+  columns,
+  pattern: `^${code}$`,
+})
 /** Matches a code. The code for missing values also matches every cell that does not have the form of a code. */
-export const hasCode = (columns: string[], code: string, missingCode: string, form: string): CellCondition =>
+export const hasCode = (
+  columns: readonly string[],
+  code: string,
+  missingCode: string,
+  form: string,
+): CellCondition =>
   code === missingCode ? { columns, pattern: `^${missingCode}$|^(?!${form}$)` } : equals(columns, code)
 
 /**

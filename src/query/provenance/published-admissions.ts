@@ -1,15 +1,10 @@
 /** Conditions on published cells of admissions by residence and of flows of patients, for published-rows.ts. Pure. */
+import type { PublishedRows } from '../../answers/analytics.ts'
 import { causeGroupOf } from '../../model/classifications/cause-groups.ts'
 import { icsapGroupOf } from '../../model/classifications/icsap.ts'
 import { RACE_NOT_INFORMED, RACES } from '../../model/classifications/races.ts'
 import { DIAGNOSIS_CHAPTERS, type DiagnosisChapter, NOT_INFORMED } from '../../model/sih/code-lists.ts'
-import {
-  type CellCondition,
-  hasCode,
-  inMunicipality,
-  isIgnored,
-  type PublishedRows,
-} from './cell-conditions.ts'
+import { type CellCondition, hasCode, inMunicipality, isIgnored } from './cell-conditions.ts'
 
 type Conditions = Pick<PublishedRows, 'where' | 'is_exact'>
 

@@ -1,8 +1,10 @@
 /** Conditions on published cells of deaths, for published-rows.ts. Pure. Birth dates and other personal cells take no part. */
+
+import type { PublishedRows } from '../../answers/analytics.ts'
 import type { InfantAge } from '../../model/sim/code-lists.ts'
 import { PLACE_NOT_INFORMED } from '../../model/sim/code-lists.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS, OPTIONAL_FETAL_COLUMNS } from '../../model/sim/layout.ts'
-import type { CellCondition, PublishedRows } from './cell-conditions.ts'
+import type { CellCondition } from './cell-conditions.ts'
 
 const condition = (names: readonly string[], pattern: string): CellCondition => ({
   columns: [names.join('|')],

@@ -3,12 +3,13 @@
  * the number of rows, and conditions on cells of the published file that they meet. Pure. Conditions only use columns that the importer
  * reads, so no personal data take part.
  */
+import type { PublishedRows } from '../../answers/analytics.ts'
 import type { Row } from '../../engine/types.ts'
 import type { AddedUpTable } from '../../model/dimensions.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { COLUMN_NAMES as BIRTH_COLUMNS } from '../../model/sinasc/layout.ts'
-import { equals, hasCode, inMunicipality, isIgnored, type PublishedRows } from './cell-conditions.ts'
+import { equals, hasCode, inMunicipality, isIgnored } from './cell-conditions.ts'
 import { flowRowsOf, residentRowsOf } from './published-admissions.ts'
 import { deathRowsOf, fetalRowsOf } from './published-deaths.ts'
 

@@ -52,7 +52,7 @@ t.test('publishers revise within the stated age', async (t) => {
 })
 
 t.test('a sheet by hand: deaths over admissions', async (t) => {
-  const { metrics } = listCatalog(CAPABILITIES, 'en') as { metrics: { code: string; sheet: object }[] }
+  const { metrics } = listCatalog(CAPABILITIES, 'en')
   const sheet = metrics.find(({ code }) => code === 'hospital_mortality_share')?.sheet
   t.same(sheet, {
     method:

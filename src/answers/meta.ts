@@ -1,0 +1,151 @@
+/** Members of answers about metrics beside their data: pages, the query in its one form, how to cite, what to know. */
+import { z } from 'zod'
+import type { WrittenNote } from '../model/note-sentences.ts'
+import type { NormalisedQuery } from '../query/analytics/fingerprint.ts'
+import { componentAs, componentRef, documentedAs } from '../query/text-schemas.ts'
+import { answerLimits, answerPrices } from './analytics.ts'
+import {
+  type AnswerOf,
+  count,
+  dictionary,
+  flag,
+  memberCode,
+  metricSide,
+  SHA256,
+  text,
+  value,
+} from './parts.ts'
+
+const PAGE = { limit: count('Rows of a page.'), offset: count('Rows passed over.') }
+export const rowPagination = componentAs(
+  z.strictObject({
+    ...PAGE,
+    total_rows: count('Rows over all pages.'),
+    has_more: flag('There are rows after this page.'),
+  }),
+  'RowPagination',
+)
+export type RowPagination = AnswerOf<typeof rowPagination>
+
+export const memberPagination = componentAs(
+  z.strictObject({
+    limit: count('Members of a page.'),
+    offset: count('Members passed over.'),
+    total: count('Members over all pages.'),
+    has_more: flag('There are members after this page.'),
+  }),
+  'MemberPagination',
+)
+export type MemberPagination = AnswerOf<typeof memberPagination>
+
+const releaseComponents = componentAs(
+  dictionary(
+    z.string().nullable(),
+    'Area → release that an analytics release joins; null where it has none.',
+  ),
+  'ReleaseComponents',
+)
+
+const citation = componentAs(
+  z
+    .strictObject({
+      abnt: text('Reference by ABNT NBR 6023.'),
+      bibtex: text('Entry of BibTeX.'),
+    })
+    .describe('How an answer is cited: whoever cites adds address and day of access.'),
+  'Citation',
+)
+export type Citation = AnswerOf<typeof citation>
+
+const normalisedQuery = documentedAs(z.custom<NormalisedQuery>(), componentRef('NormalisedQuery'))
+
+const periodsText = documentedAs(z.string().nullable(), {
+  type: ['string', 'null'],
+  description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
+})
+const notes = z
+  .array(documentedAs(z.custom<WrittenNote>(), componentRef('Note')))
+  .describe('What to know about the answer, such as what was not collected.')
+const contentId = text('Digest of what the release says, whatever wrote its files.').nullable()
+
+/** Members that the server adds to every answer of a release. */
+const RELEASE_META = {
+  version: text('Version of the program.'),
+  release_id: text('Release the answer comes from.'),
+  synthetic: flag('true: invented data of the demonstration.'),
+}
+const QUERY_META = {
+  ...RELEASE_META,
+  reference_period: periodsText.exactOptional(),
+  catalog_version: text('Version of the catalog of metrics.'),
+  components: releaseComponents,
+  notes,
+}
+export const explanationMeta = componentAs(z.strictObject(QUERY_META), 'AnalyticsExplainMeta')
+export const profileMeta = componentAs(z.strictObject(QUERY_META), 'ProfileMeta')
+
+export const analyticsMeta = componentAs(
+  z
+    .strictObject({
+      ...QUERY_META,
+      query: normalisedQuery,
+      limits: answerLimits.exactOptional(),
+      prices: answerPrices.exactOptional(),
+      rows_sha256: documentedAs(z.string(), {
+        ...SHA256,
+        description: 'Digest of all rows of the query.',
+      }),
+      fingerprint: documentedAs(z.string(), {
+        ...SHA256,
+        description: 'Of release, catalog, query and rows: equal for equal questions, on any machine.',
+      }),
+      citation,
+    })
+    .describe('What is said of the answer of a query.'),
+  'AnalyticsMeta',
+)
+
+export const lineageMeta = componentAs(
+  z.strictObject({
+    ...QUERY_META,
+    metric: text('Metric of the cell.'),
+    side: metricSide,
+    key: dictionary(memberCode(), 'Code of the member of each grouped dimension.'),
+    value: value('The cell.'),
+    total: value('What the contributions of all pages add up to.'),
+    scale: z.number().describe('What the quotient of the sides is multiplied by.'),
+    decimals: count('Digits after the point.'),
+    months: count('Months that the value is the mean of.'),
+  }),
+  'AnalyticsLineageMeta',
+)
+
+const comparedSide = z.strictObject({
+  release_id: text('Analytics release.'),
+  content_id: contentId,
+  components: releaseComponents,
+  reference_period: periodsText,
+})
+export const compareMeta = componentAs(
+  z.strictObject({
+    ...RELEASE_META,
+    reference_period: periodsText.exactOptional(),
+    catalog_version: text('Version of the catalog of metrics.'),
+    old: comparedSide,
+    new: comparedSide,
+    same_content: flag(
+      'true: both releases have the same content id, so that no row can differ. null: one has no content id.',
+    ).nullable(),
+    query: normalisedQuery,
+    changed_rows: count('Rows with a difference, over all pages.'),
+    notes,
+  }),
+  'AnalyticsCompareMeta',
+)
+
+/** Members of `meta` that the answer itself decides. */
+type Decided<Meta> = Omit<Meta, keyof typeof RELEASE_META>
+export type QueryMeta = Decided<AnswerOf<typeof explanationMeta>>
+export type AnalyticsMeta = Decided<AnswerOf<typeof analyticsMeta>>
+export type LineageMeta = Decided<AnswerOf<typeof lineageMeta>>
+export type CompareMeta = Decided<AnswerOf<typeof compareMeta>>
