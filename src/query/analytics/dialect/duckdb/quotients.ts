@@ -3,9 +3,17 @@ import { type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 
 /** Scale of unrounded order: fractions with denominators up to 2×10^8 differ by more than 10^-18. */
 const RANK_SCALE = 10n ** 18n
-/** Bounds that keep 2 × numerator × 100, and remainder × 10^9, below 2^63. */
-const NARROW_NUMERATOR = 10 ** 15
-const NARROW_DENOMINATOR = 4 * 10 ** 9
+interface Bounds {
+  readonly numerator: bigint
+  readonly denominator: bigint
+}
+/** Bounds that keep 2 × numerator × 10^decimals + denominator, and 2 × denominator, below 2^63. */
+const boundsOfQuotient = (decimals: number): Bounds => ({
+  numerator: 10n ** BigInt(18 - decimals),
+  denominator: 4n * 10n ** 18n,
+})
+/** Bounds that keep remainder × 10^9 below 2^63. */
+const BOUNDS_OF_RANK: Bounds = { numerator: 10n ** 18n, denominator: 4n * 10n ** 9n }
 
 /** A value as text. Values that fit 64 bits, practically all, print many times faster that way. */
 export function valueText(value: Sql, decimals: number): Sql {
@@ -14,15 +22,15 @@ export function valueText(value: Sql, decimals: number): Sql {
 }
 
 /** True when products fit 64 bits. HUGEINT division is many times slower. */
-const isNarrow = (numerator: Sql, denominator: Sql): Sql =>
-  sql`${numerator} BETWEEN ${whole(-NARROW_NUMERATOR)} AND ${whole(NARROW_NUMERATOR)} AND ${denominator} <= ${whole(NARROW_DENOMINATOR)}`
+const isNarrow = (numerator: Sql, denominator: Sql, bounds: Bounds): Sql =>
+  sql`${numerator} BETWEEN ${TEXT(`-${bounds.numerator}`)} AND ${TEXT(`${bounds.numerator}`)} AND ${denominator} <= ${TEXT(`${bounds.denominator}`)}`
 const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
 
 /** numerator × 10^decimals ÷ denominator, rounded half away from zero. */
 export function quotientSql(numerator: Sql, denominator: Sql, decimals: number): Sql {
   const rounded = (n: Sql, d: Sql): Sql =>
     sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${whole(10 ** decimals)} + ${d}) // (2 * ${d}))`
-  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
+  return sql`CASE WHEN ${isNarrow(numerator, denominator, boundsOfQuotient(decimals))} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
 }
 
 /** numerator × 10^18 ÷ denominator. Narrow numbers use long division, nine digits at a time. */
@@ -31,7 +39,7 @@ export function rankSql(numerator: Sql, denominator: Sql): Sql {
   const first = sql`(${n} % ${d}) * ${digits}`
   const second = sql`((${first}) % ${d}) * ${digits}`
   const byDigits = sql`(CAST(${n} // ${d} AS HUGEINT) * ${digits} + (${first}) // ${d}) * ${digits} + (${second}) // ${d}`
-  return sql`CASE WHEN ${isNarrow(numerator, denominator)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
+  return sql`CASE WHEN ${isNarrow(numerator, denominator, BOUNDS_OF_RANK)} THEN ${byDigits} ELSE ${numerator} * CAST(${TEXT(String(RANK_SCALE))} AS HUGEINT) // ${denominator} END`
 }
 
 /**
