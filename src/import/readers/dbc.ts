@@ -1,9 +1,8 @@
 /**
  * Decodes the DATASUS .dbc container to dBase bytes. A .dbc has a plain dBase header, a CRC-32, and the records as a PKWARE DCL
- * "implode" stream. node-pkware decompresses. Its streaming interface with 4 KiB chunks is used, because the time of its one-call
- * interface grows with the square of the size.
+ * "implode" stream, which node-pkware decompresses.
  */
-import { PassThrough, Readable } from 'node:stream'
+import { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { explode, stream } from 'node-pkware'
@@ -11,7 +10,9 @@ import { ImportError } from '../import-error.ts'
 import { hasDbaseMark } from './dbf.ts'
 import { refuseLargeTable, refuseUnpacked } from './unpack-limits.ts'
 
+/** Input chunk size of the library, whose time grows with the square of this size. */
 const CHUNK_BYTES = 4096
+const END_OF_FILE = 0x1a
 const REMEDY = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
@@ -41,41 +42,85 @@ export async function decodeDbc(bytes: Buffer, file: string): Promise<Buffer> {
   refuseUnpacked(file, bytes.length, bodyLength)
   refuseLargeTable(file, bodyLength)
   const header = bytes.subarray(0, headerLength)
-  const expected = bytes.readUInt32LE(headerLength)
-  const table = Buffer.allocUnsafe(headerLength + bodyLength + 1)
-  header.copy(table)
-  const unpacked = await explodeInto(table.subarray(headerLength), bytes.subarray(headerLength + 4), file)
-  const body = table.subarray(headerLength, headerLength + unpacked)
-  if (body.length !== bodyLength && !(body.length === bodyLength + 1 && body[bodyLength] === 0x1a))
-    throw new ImportError(
-      file,
-      `${body.length < bodyLength ? 'is cut: it ' : ''}unpacks to ${body.length} bytes where its header says ${bodyLength}`,
-      REMEDY,
-    )
-  // The CRC covers the records as they were compressed, which may or may not include the final 0x1A.
-  const checks = [body, body.subarray(0, bodyLength)].map((content) => crc32(content, crc32(header)))
-  if (!checks.includes(expected))
-    throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY)
-  return table.subarray(0, headerLength + bodyLength)
+  const table = Buffer.allocUnsafe(headerLength + bodyLength)
+  let length = header.copy(table)
+  const packed = { file, header, checksum: bytes.readUInt32LE(headerLength), bytes: bodyLength }
+  await unpackRecords([bytes.subarray(headerLength + 4)], packed, (chunk) => {
+    length += chunk.copy(table, length)
+  })
+  return table
 }
 
-async function explodeInto(body: Buffer, packed: Buffer, file: string): Promise<number> {
-  let length = 0
-  const output = new PassThrough()
-  output.on('data', (chunk: Buffer) => {
-    // Stop when the stream exceeds the expected size, because it may never end.
-    if (length + chunk.length > body.length) output.destroy(new Error('too long'))
-    else length += chunk.copy(body, length)
+export interface PackedRecords {
+  /** Name for messages. */
+  readonly file: string
+  readonly header: Buffer
+  /** CRC-32 of header and records, as the file states it. */
+  readonly checksum: number
+  /** Bytes of all records. */
+  readonly bytes: number
+}
+
+/**
+ * @param take receives the records in chunks, without the final 0x1A
+ * @throws ImportError if they are truncated, too long, or have a wrong CRC-32; also any error of `take`
+ */
+export async function unpackRecords(
+  packed: AsyncIterable<Buffer> | Iterable<Buffer>,
+  { file, header, checksum, bytes }: PackedRecords,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  // The CRC covers the records as they were compressed, which may or may not include the final 0x1A.
+  let withEnd = crc32(header)
+  let withoutEnd = withEnd
+  let unpacked = 0
+  await explodeChunks(packed, file, (chunk) => {
+    const before = withEnd
+    withEnd = crc32(chunk, withEnd)
+    unpacked += chunk.length
+    const hasEnd = unpacked === bytes + 1 && chunk.at(-1) === END_OF_FILE
+    if (unpacked > bytes && !hasEnd)
+      throw new ImportError(file, 'unpacks to more bytes than its header says', REMEDY)
+    const records = hasEnd ? chunk.subarray(0, -1) : chunk
+    withoutEnd = hasEnd ? crc32(records, before) : withEnd
+    take(records)
+  })
+  if (unpacked < bytes)
+    throw new ImportError(
+      file,
+      `is cut: it unpacks to ${unpacked} bytes where its header says ${bytes}`,
+      REMEDY,
+    )
+  if (checksum !== withEnd && checksum !== withoutEnd)
+    throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY)
+}
+
+async function explodeChunks(
+  packed: AsyncIterable<Buffer> | Iterable<Buffer>,
+  file: string,
+  take: (chunk: Buffer) => void,
+): Promise<void> {
+  let problem: unknown = null
+  const output = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      try {
+        take(chunk)
+        done()
+      } catch (error) {
+        problem = error
+        done(error instanceof Error ? error : new Error(String(error)))
+      }
+    },
   })
   try {
     await pipeline(Readable.from(slices(packed)), stream.through(explode()), output)
   } catch {
-    throw new ImportError(file, 'cannot be unpacked: it is cut or was changed', REMEDY)
+    throw problem ?? new ImportError(file, 'cannot be unpacked: it is cut or was changed', REMEDY)
   }
-  return length
 }
 
-function* slices(bytes: Buffer): Generator<Buffer> {
-  for (let start = 0; start < bytes.length; start += CHUNK_BYTES)
-    yield bytes.subarray(start, start + CHUNK_BYTES)
+async function* slices(chunks: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks)
+    for (let start = 0; start < chunk.length; start += CHUNK_BYTES)
+      yield chunk.subarray(start, start + CHUNK_BYTES)
 }

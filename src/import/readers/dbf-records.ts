@@ -1,18 +1,13 @@
 /**
  * Streams the records of a dBase table, compressed (.dbc) or not, so memory does not grow with the file. A visitor receives each
- * record. The result is the size and SHA-256 of the published bytes and the row counts. The checks and error messages equal those
- * of dbc.ts and dbf.ts, which read complete files.
+ * record. The result is the size and SHA-256 of the published bytes and the row counts.
  */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { Readable, Writable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import { crc32 } from 'node:zlib'
-import { explode, stream } from 'node-pkware'
 import { ImportError } from '../import-error.ts'
-import { isDbc } from './dbc.ts'
-import { type DbfColumn, hasDbaseMark, readDbfColumns, refuseUncounted } from './dbf.ts'
+import { isDbc, unpackRecords } from './dbc.ts'
+import { type DbfColumn, readDbfHeader, refuseUncounted } from './dbf.ts'
 import { refuseUnpacked } from './unpack-limits.ts'
 
 export interface DbfHeader {
@@ -40,12 +35,8 @@ export interface ReadFile {
 }
 
 const READ_BYTES = 1 << 18
-/** Input chunk size of the decompression library, whose time grows with the square of this size. */
-const PACKED_BYTES = 4096
 const DELETED = 0x2a
-const END_OF_FILE = 0x1a
 const REMEDY = 'Fetch the file again'
-const REMEDY_PACKED = 'Fetch the file again; a .dbc that was cut or changed on the way does not open'
 
 /**
  * @param file name for messages
@@ -69,35 +60,16 @@ export async function readDbfRecords(
     }
   })()
   const headBytes = await takeHead(published)
-  const { length, recordLength, records, columns } = readHeader(headBytes, file)
+  const { headerLength: length, recordLength, records, columns } = readDbfHeader(headBytes, file)
   const splitter = createRecordSplitter(recordLength, records, open({ columns, records }))
   const header = headBytes.subarray(0, length)
   if (isDbc(headBytes)) {
     refuseUnpacked(file, (await stat(path)).size, records * recordLength)
-    let checksum = crc32(header)
-    // The CRC covers the records as they were compressed, which may or may not include the final 0x1A.
-    let checksumWithoutEnd = checksum
-    const expected = headBytes.readUInt32LE(length)
-    const body = records * recordLength
-    let unpackedBytes = 0
-    await unpack(prepend(headBytes.subarray(length + 4), published), file, (chunk) => {
-      const previousChecksum = checksum
-      checksum = crc32(chunk, checksum)
-      unpackedBytes += chunk.length
-      if (unpackedBytes <= body) checksumWithoutEnd = checksum
-      else if (unpackedBytes === body + 1) checksumWithoutEnd = crc32(chunk.subarray(0, -1), previousChecksum)
-      if (unpackedBytes > body + 1 || (unpackedBytes === body + 1 && chunk.at(-1) !== END_OF_FILE))
-        throw new ImportError(file, 'unpacks to more bytes than its header says', REMEDY_PACKED)
-      splitter.take(chunk)
-    })
-    if (unpackedBytes < body)
-      throw new ImportError(
-        file,
-        `is cut: it unpacks to ${unpackedBytes} bytes where its header says ${body}`,
-        REMEDY_PACKED,
-      )
-    if (checksum !== expected && checksumWithoutEnd !== expected)
-      throw new ImportError(file, 'does not have the CRC-32 its header states', REMEDY_PACKED)
+    await unpackRecords(
+      prepend(headBytes.subarray(length + 4), published),
+      { file, header, checksum: headBytes.readUInt32LE(length), bytes: records * recordLength },
+      splitter.take,
+    )
   } else {
     for await (const chunk of prepend(headBytes.subarray(length), published)) splitter.take(chunk)
     if (splitter.seen() < records)
@@ -125,56 +97,9 @@ async function takeHead(published: AsyncGenerator<Buffer>): Promise<Buffer> {
   return headBytes
 }
 
-function readHeader(
-  headBytes: Buffer,
-  file: string,
-): { length: number; recordLength: number; records: number; columns: readonly DbfColumn[] } {
-  if (headBytes.length < 33 || !hasDbaseMark(headBytes))
-    throw new ImportError(file, 'is not a dBase file', REMEDY)
-  const records = headBytes.readUInt32LE(4)
-  const length = headBytes.readUInt16LE(8)
-  const recordLength = headBytes.readUInt16LE(10)
-  if (headBytes.length < length) throw new ImportError(file, 'is cut within its header', REMEDY)
-  const columns = readDbfColumns(headBytes.subarray(0, length))
-  const width = columns.reduce((sum, column) => sum + column.length, 1)
-  if (columns.length === 0 || width !== recordLength)
-    throw new ImportError(file, 'has columns that do not fill its records', REMEDY)
-  return { length, recordLength, records, columns }
-}
-
 async function* prepend(first: Buffer, rest: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (first.length > 0) yield first
   yield* rest
-}
-
-async function* splitChunks(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  for await (const chunk of chunks)
-    for (let start = 0; start < chunk.length; start += PACKED_BYTES)
-      yield chunk.subarray(start, start + PACKED_BYTES)
-}
-
-async function unpack(
-  packed: AsyncIterable<Buffer>,
-  file: string,
-  take: (chunk: Buffer) => void,
-): Promise<void> {
-  let problem: unknown = null
-  const output = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      try {
-        take(chunk)
-        done()
-      } catch (error) {
-        problem = error
-        done(error instanceof Error ? error : new Error(String(error)))
-      }
-    },
-  })
-  try {
-    await pipeline(Readable.from(splitChunks(packed)), stream.through(explode()), output)
-  } catch {
-    throw problem ?? new ImportError(file, 'cannot be unpacked: it is cut or was changed', REMEDY_PACKED)
-  }
 }
 
 interface RecordSplitter {

@@ -12,11 +12,14 @@ export interface DbfColumn {
   readonly offset: number
 }
 
-export interface DbfTable {
+interface DbfHeader {
   readonly columns: readonly DbfColumn[]
   readonly records: number
   readonly headerLength: number
   readonly recordLength: number
+}
+
+export interface DbfTable extends DbfHeader {
   /** @param record 0-based */
   isDeleted(record: number): boolean
   /** @param record 0-based; @returns the cell with its blanks */
@@ -35,25 +38,30 @@ export const hasDbaseMark = (head: Buffer): boolean => head.length > 0 && (head[
 export const isWholeDbf = (bytes: Buffer): boolean =>
   bytes.length >= bytes.readUInt16LE(8) + bytes.readUInt32LE(4) * bytes.readUInt16LE(10)
 
-/** @throws ImportError if the header does not match the bytes */
-export function openDbf(bytes: Buffer, file: string): DbfTable {
-  if (bytes.length < 33 || !hasDbaseMark(bytes)) throw new ImportError(file, 'is not a dBase file', REMEDY)
-  const records = bytes.readUInt32LE(4)
-  const headerLength = bytes.readUInt16LE(8)
-  const recordLength = bytes.readUInt16LE(10)
-  if (bytes.length < headerLength + records * recordLength)
-    throw new ImportError(file, `is cut: ${records} records do not fit its ${bytes.length} bytes`, REMEDY)
-  const columns = readDbfColumns(bytes)
+/** @param head first bytes of the file, with its header @throws ImportError if they are no header, or one that cannot be true */
+export function readDbfHeader(head: Buffer, file: string): DbfHeader {
+  if (head.length < 33 || !hasDbaseMark(head)) throw new ImportError(file, 'is not a dBase file', REMEDY)
+  const records = head.readUInt32LE(4)
+  const headerLength = head.readUInt16LE(8)
+  const recordLength = head.readUInt16LE(10)
+  if (head.length < headerLength) throw new ImportError(file, 'is cut within its header', REMEDY)
+  const columns = readDbfColumns(head.subarray(0, headerLength))
   const width = columns.reduce((sum, { length }) => sum + length, 1)
   if (columns.length === 0 || width !== recordLength)
     throw new ImportError(file, 'has columns that do not fill its records', REMEDY)
+  return { columns, records, headerLength, recordLength }
+}
+
+/** @throws ImportError if the header does not match the bytes */
+export function openDbf(bytes: Buffer, file: string): DbfTable {
+  const header = readDbfHeader(bytes, file)
+  const { records, headerLength, recordLength } = header
+  if (bytes.length < headerLength + records * recordLength)
+    throw new ImportError(file, `is cut: ${records} records do not fit its ${bytes.length} bytes`, REMEDY)
   const end = headerLength + records * recordLength
   refuseUncounted(file, records, bytes[end], (bytes.length - end) / recordLength)
   return {
-    columns,
-    records,
-    headerLength,
-    recordLength,
+    ...header,
     isDeleted: (record) => bytes[headerLength + record * recordLength] === 0x2a,
     text(record, column) {
       const start = headerLength + record * recordLength + column.offset

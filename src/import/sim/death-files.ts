@@ -6,7 +6,7 @@
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
-import type { Sums } from '../aggregated/code-groups.ts'
+import { CodeGroups, type Sums } from '../aggregated/code-groups.ts'
 import {
   isOfOtherYear,
   type ParsedRecord,
@@ -95,7 +95,13 @@ export async function readDeaths(path: string, name: string, nameParts: DeathFil
   if (nameParts.kind === 'DOFET') {
     const { groups, totals, ...read } = await readFetalDeaths(path, name, year)
     const [fetalTotal = 0] = totals
-    return { ...read, groups: [], totals: MEASURES.map(() => 0), fetal: groups, fetalTotal }
+    return {
+      ...read,
+      groups: new CodeGroups<DeathCodes>([]),
+      totals: MEASURES.map(() => 0),
+      fetal: groups,
+      fetalTotal,
+    }
   }
   const read = await readYearSums<DeathCodes>(path, name, {
     required: COLUMN_NAMES,
@@ -111,7 +117,7 @@ export async function readDeaths(path: string, name: string, nameParts: DeathFil
       'has no death of the year of its name',
       'Give the file its published name, with the state and year of its deaths',
     )
-  return { ...read, fetal: [], fetalTotal: 0 }
+  return { ...read, fetal: new CodeGroups<FetalCodes>([]), fetalTotal: 0 }
 }
 
 function parseDeath(cells: RecordCells, year: number): ParsedRecord<DeathCodes> {
