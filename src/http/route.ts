@@ -91,7 +91,26 @@ export interface FileProblems {
 
 export type SourceState = NonNullable<Readiness['source']>
 
-export interface HandlerRequest {
+/** Parts of the process that all requests share. */
+export interface Services {
+  readonly engine: Engine
+  readonly releases: ReleaseSource
+  readonly reports: ReportPool
+  /** Row files of open releases; null sends every request to the engine. */
+  readonly rows: RowStore | null
+  /** Keys whose signatures this server trusts. */
+  readonly trust: Trust
+  /** Problems with files outside releases; absent when they are not monitored. */
+  readonly fileProblems?: FileProblems
+  /** The log of releases. */
+  readonly log: Pick<LogWatch, 'read'>
+  readonly cursorSecret: Buffer
+  /** Records the releases that a link names, so that pruning keeps them. */
+  readonly recordLink?: RecordLink
+}
+
+/** A request after its checks. */
+export interface Call {
   readonly conditions: {
     readonly ifNoneMatch: string | undefined
     readonly ifRange: string | undefined
@@ -107,19 +126,9 @@ export interface HandlerRequest {
   readonly signal: AbortSignal
   /** @returns the client's preferred content type among `types`; the first one if it has no preference or accepts none */
   readonly preferred: (types: readonly string[]) => string
+  /** The engine, on behalf of the key that asks. */
   readonly engine: Engine
-  readonly reports: ReportPool
-  /** Row files of open releases; null sends every request to the engine. */
-  readonly rows: RowStore | null
-  /** Keys whose signatures this server trusts. */
-  readonly trust: Trust
-  readonly fileProblems?: FileProblems
-  /** The log of releases. */
-  readonly log: Pick<LogWatch, 'read'>
-  readonly cursorSecret: Buffer
-  /** Records the releases that a link names, so that pruning keeps them. */
-  readonly recordLink?: RecordLink
-  readonly releases: ReleaseSource
+  /** The release that answers; null for routes of no release. */
   readonly view: ReleaseView | null
 }
 
@@ -174,7 +183,7 @@ export interface CustomRoute extends RouteBase {
   readonly produces?: readonly string[]
   /** Reads the pinned release from the body before the body is validated. */
   readonly bodyPin?: (body: unknown, query: Readonly<Record<string, string>>) => string | null
-  readonly handle: (request: HandlerRequest) => Promise<Result> | Result
+  readonly handle: (call: Call, services: Services) => Promise<Result> | Result
 }
 
 export type Route = ListRoute | AllRoute | RecordRoute | ScopedRoute | ProvenanceRoute | CustomRoute

@@ -17,14 +17,15 @@ import type { ListFormat } from '../request/formats.ts'
 import type { Params } from '../request/parameters.ts'
 import type {
   AllRoute,
+  Call,
   DataResult,
-  HandlerRequest,
   JsonResult,
   ProvenanceRoute,
   RecordRoute,
   Result,
   Route,
   ScopedRoute,
+  Services,
 } from '../route.ts'
 import { findBoxes, loadBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
 import { findRecords } from './find-records.ts'
@@ -52,8 +53,8 @@ import {
   type RowRequest,
 } from './lists.ts'
 
-/** Input of every route; `query` contains path and query parameters. */
-export interface RunRequest extends HandlerRequest {
+/** A call with what lists read of it; `query` contains path and query parameters. */
+export interface ListCall extends Call {
   readonly cursor: Cursor | null
   readonly url: string
   readonly format: ListFormat
@@ -68,9 +69,10 @@ export function fromRowFiles(route: Route, request: RowRequest): JsonResult | nu
   return listFromRows(route, request)
 }
 
-export async function runRoute(route: Route, request: RunRequest): Promise<Result> {
-  if (route.kind === 'custom') return route.handle(request)
-  const { query: params, view, cursor, cursorSecret, rows, engine, language, signal } = request
+export async function runRoute(route: Route, call: ListCall, services: Services): Promise<Result> {
+  if (route.kind === 'custom') return route.handle(call, services)
+  const { query: params, view, cursor, engine, language, signal, format } = call
+  const { cursorSecret, rows } = services
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   const kindRequest: EngineRequest = {
     params,
@@ -85,12 +87,12 @@ export async function runRoute(route: Route, request: RunRequest): Promise<Resul
   switch (route.kind) {
     case 'list':
       pathFilterOf(route, params)
-      if (request.format === 'csv') return answerCsv(route, request.url, kindRequest)
-      if (request.format === 'geojson') return answerGeoJson(route, kindRequest)
+      if (format === 'csv') return answerCsv(route, call.url, kindRequest)
+      if (format === 'geojson') return answerGeoJson(route, kindRequest)
       return answerList(route, kindRequest)
     case 'all': {
       const answer = await answerAll(route, kindRequest)
-      return request.format === 'csv' ? csvOf(route.dataset, answer.data as Row[]) : answer
+      return format === 'csv' ? csvOf(route.dataset, answer.data as Row[]) : answer
     }
     case 'record':
       return answerRecord(route, kindRequest)

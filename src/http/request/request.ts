@@ -8,25 +8,19 @@
  * waiting are returned without a promise.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Engine, ReleaseSource } from '../../engine/types.ts'
 import { AppError, both } from '../../errors.ts'
-import type { Trust } from '../../keys/trust.ts'
 import { type Cursor, decodeCursor } from '../../query/lists/cursor.ts'
 import { componentId, type ReleaseView } from '../../release/view.ts'
-import type { ReportPool } from '../../report/pool.ts'
-import type { RowStore } from '../../rows/row-store.ts'
-import type { LogWatch } from '../../trust/log-watch.ts'
 import { takesGzip } from '../connection/compression.ts'
 import type { ApiResponse } from '../connection/send.ts'
-import { fromRowFiles, runRoute } from '../records/handlers.ts'
+import { fromRowFiles, type ListCall, runRoute } from '../records/handlers.ts'
 import {
   type DataResult,
-  type FileProblems,
   type FileResult,
   type JsonResult,
-  type RecordLink,
   type Result,
   releaseMeta,
+  type Services,
 } from '../route.ts'
 import { type AccessClass, accessClassOf } from './access-class.ts'
 import { checkCoding, requireCapability } from './authorise.ts'
@@ -55,18 +49,8 @@ export interface ApiRequest {
   readonly makeSignal: () => AbortSignal
 }
 
-export interface ApiServices {
-  readonly engine: Engine
-  readonly releases: ReleaseSource
-  readonly reports: ReportPool
-  readonly rows: RowStore | null
+export interface ApiServices extends Services {
   readonly cache: ResponseCache
-  readonly trust: Trust
-  /** Problems with files outside releases; absent when they are not monitored. */
-  readonly fileProblems?: FileProblems
-  readonly log: Pick<LogWatch, 'read'>
-  readonly cursorSecret: Buffer
-  readonly recordLink?: RecordLink
   readonly parseJson: (text: string) => unknown
 }
 
@@ -271,21 +255,13 @@ function fromCache(services: ApiServices, state: RequestState, response: CachedR
 const runWith = (context: Context, view: ReleaseView | null): Promise<Result> => {
   const { request, mounted, params, body, cursor, services } = context
   const { headers } = request
-  return runRoute(mounted.route, {
+  const call: ListCall = {
     parameters: request.path,
     query: params,
     cursor,
-    cursorSecret: services.cursorSecret,
     view,
     body,
     engine: engineOfRequest(services.engine, request.state),
-    reports: services.reports,
-    rows: services.rows,
-    releases: services.releases,
-    trust: services.trust,
-    log: services.log,
-    ...(services.fileProblems === undefined ? {} : { fileProblems: services.fileProblems }),
-    ...(services.recordLink === undefined ? {} : { recordLink: services.recordLink }),
     key: request.state.key,
     language: context.access.language,
     origin: originOf(headers),
@@ -300,7 +276,8 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     url: request.url,
     format: context.format,
     preferred: (types) => preferredType(headers, types) ?? types[0] ?? '',
-  })
+  }
+  return runRoute(mounted.route, call, services)
 }
 
 function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, releaseId: string): void {

@@ -32,11 +32,11 @@ import { createTurns } from '../../turns.ts'
 import { chooseRange } from '../connection/ranges.ts'
 import { JSON_NAME } from '../request/formats.ts'
 import { RELEASE_GONE } from '../request/pin.ts'
-import type { DataResult, FileResult, HandlerRequest, Result, Route } from '../route.ts'
+import type { Call, DataResult, FileResult, Result, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
 /** @throws AppError 'not_ready' where no release is in service */
-export function partsOf({ engine, view, key, language, signal }: HandlerRequest): AnswerParts {
+export function partsOf({ engine, view, key, language, signal }: Call): AnswerParts {
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
 }
@@ -68,7 +68,7 @@ function readTextField(body: unknown, name: string): string | null {
   return typeof value === 'string' && value.length <= 200 ? value : null
 }
 
-async function listValues(request: HandlerRequest): Promise<DataResult> {
+async function listValues(request: Call): Promise<DataResult> {
   const { parameters, query, language, signal } = request
   const code = DIMENSION_CODES.find((dimension) => dimension === parameters.dimensionCode)
   if (code === undefined)
@@ -142,7 +142,7 @@ const TABLE_TYPES = [CSV, ARROW, JSON_STAT]
 const BATCH_ROWS = 1000
 
 /** Answers with a query's page as a table with byte ranges, built in batches so that other requests are answered in between. */
-async function answerTable(request: HandlerRequest, body: unknown, type: string): Promise<FileResult> {
+async function answerTable(request: Call, body: unknown, type: string): Promise<FileResult> {
   const { prepared, summary, rows: page, totals } = await answerPage(body, partsOf(request), (part) => part)
   const rows = [...page, ...totals.flat()].flat()
   const { language } = request
@@ -219,12 +219,12 @@ async function joinChunks(chunks: Iterable<string> | AsyncIterable<Uint8Array>):
 const PLANNING_QUEUE = 1024
 const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
 /** Planning blocks the main thread for milliseconds, so each event-loop turn plans one query, and keys take turns. */
-export async function awaitPlanning({ key, signal }: HandlerRequest): Promise<void> {
+export async function awaitPlanning({ key, signal }: Call): Promise<void> {
   const turn = await planning.take(key?.id ?? '', 'light', { signal })
   setTurnEnd(() => turn.end())
 }
 
-async function answerAnalytics(request: HandlerRequest, body: unknown): Promise<Result> {
+async function answerAnalytics(request: Call, body: unknown): Promise<Result> {
   await awaitPlanning(request)
   const type = request.preferred([JSON_NAME, ...TABLE_TYPES])
   if (type !== JSON_NAME) return answerTable(request, body, type)
@@ -357,14 +357,14 @@ export const ANALYTICS: readonly Route[] = [
     response: 'AnalyticsCompareResponse',
     body: compareSchema,
     bodyPin: (body) => readTextField(body, 'new_release_id'),
-    handle: async (request) => {
+    handle: async (request, { releases }) => {
       const parts = partsOf(request)
       const old = readTextField(request.body, 'old_release_id')
-      const oldView = old === null ? parts.view : await request.releases.pin(old)
+      const oldView = old === null ? parts.view : await releases.pin(old)
       if (oldView === null)
         throw new AppError('release_mismatch', {
           detail: RELEASE_GONE,
-          extra: { expected: old, current: request.releases.current()?.id ?? null, releases: '/v1/releases' },
+          extra: { expected: old, current: releases.current()?.id ?? null, releases: '/v1/releases' },
         })
       const answer = await compareReleases(request.body, { ...parts, before: oldView })
       return { ...answer, rows: answer.data.length }

@@ -3,12 +3,12 @@ import { integerText } from '../../query/text-schemas.ts'
 import { changesOf, type PromotionChanges } from '../../release/changes.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { listPromotions } from '../../release/promote.ts'
-import type { DataResult, HandlerRequest, Route } from '../route.ts'
+import type { Call, DataResult, Route, Services } from '../route.ts'
 
 const LIMIT_DEFAULT = 20
 const LIMIT_MAX = 100
 
-async function listChanges({ query, releases, trust }: HandlerRequest): Promise<DataResult> {
+async function listChanges({ query }: Call, { releases, trust }: Services): Promise<DataResult> {
   const promotions = await listPromotions(trust.releasesDir)
   const manifests = new Map((await releases.list()).map(({ manifest }) => [manifest.release_id, manifest]))
   const find = (id: string): Manifest | null => manifests.get(id) ?? null

@@ -50,8 +50,7 @@ export const DEMOGRAPHY: readonly Route[] = [
       reference_year: YEAR.optional(),
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
-    handle: async (request) => {
-      const { parameters, query, view, rows: store, engine, signal } = request
+    handle: async ({ parameters, query, view, engine, signal }, { rows: store }) => {
       const text = parameters.municipalityCode ?? ''
       if (!MUNICIPALITY.safeParse(text).success || view === null) throw new AppError('not_found')
       const recordsOf = async (code: string) =>

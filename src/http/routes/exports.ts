@@ -8,7 +8,7 @@ import { componentAs, jsonText } from '../../query/text-schemas.ts'
 import { formatPeriod } from '../../release/view.ts'
 import type { BuiltReport } from '../../report/build.ts'
 import { REPORT_FORMAT_NAMES, REPORT_FORMATS, type ReportFormat } from '../../report/formats.ts'
-import type { FileResult, HandlerRequest, Route } from '../route.ts'
+import type { Call, FileResult, Route, Services } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 
 const REPORT_COST = 20
@@ -17,11 +17,10 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 async function answerReport(
-  request: HandlerRequest,
-  body: unknown,
-  format: ReportFormat,
+  { view, key, language, signal }: Call,
+  { reports }: Services,
+  { body, format }: { readonly body: unknown; readonly format: ReportFormat },
 ): Promise<FileResult> {
-  const { view, key, language, reports, signal } = request
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   // HEAD also builds the report: errors and headers are unknown before.
   const report = await reports.build(
@@ -99,7 +98,7 @@ const xlsxRoute = (path: string, operation: string): Route => ({
   body: reportSchema,
   produces: [REPORT_FORMATS.xlsx.contentType],
   bodyPin: readPin,
-  handle: (request) => answerReport(request, request.body, 'xlsx'),
+  handle: (call, services) => answerReport(call, services, { body: call.body, format: 'xlsx' }),
 })
 
 const produces = Object.values(REPORT_FORMATS).map(({ contentType }) => contentType)
@@ -120,9 +119,9 @@ export const EXPORTS: readonly Route[] = [
     query: { q: jsonText(16_000), format: formatSchema.optional() },
     produces,
     bodyPin: (_body, { q }) => readLinkedPin(q),
-    handle: (request) => {
-      const body = readLinkedQuery(request.query.q)
-      return answerReport(request, body, readFormat(request.query.format, undefined))
+    handle: (call, services) => {
+      const body = readLinkedQuery(call.query.q)
+      return answerReport(call, services, { body, format: readFormat(call.query.format, undefined) })
     },
   },
   {
@@ -139,13 +138,12 @@ export const EXPORTS: readonly Route[] = [
     body: exportSchema,
     produces,
     bodyPin: readPin,
-    handle: (request) => {
-      const { format, ...body } = isObject(request.body) ? request.body : { format: undefined }
-      return answerReport(
-        request,
-        isObject(request.body) ? body : request.body,
-        readFormat(request.query.format, format),
-      )
+    handle: (call, services) => {
+      const { format, ...body } = isObject(call.body) ? call.body : { format: undefined }
+      return answerReport(call, services, {
+        body: isObject(call.body) ? body : call.body,
+        format: readFormat(call.query.format, format),
+      })
     },
   },
   {
@@ -157,7 +155,7 @@ export const EXPORTS: readonly Route[] = [
     capability: null,
     release: null,
     response: 'SigningKeyResponse',
-    handle: async ({ trust }) => {
+    handle: async (_call, { trust }) => {
       const signingKey = trust.operatorKey()
       if (signingKey === null) throw new AppError('not_found')
       return {

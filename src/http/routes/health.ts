@@ -33,7 +33,7 @@ export const HEALTH: readonly Route[] = [
     capability: null,
     release: null,
     response: 'ReadyResponse',
-    handle: async ({ releases, rows, engine, fileProblems }) => {
+    handle: async (_call, { releases, rows, engine, fileProblems }) => {
       const current = releases.current()
       const refused = releases.problems().map(({ release_id, reason }) => ({ release_id, reason }))
       const pointer = releases.pointerProblem()

@@ -15,7 +15,7 @@ import {
 import { parseBody } from '../../query/analytics/request.ts'
 import { takes } from '../../query/field-texts.ts'
 import { releaseIdsIn } from '../../release/manifest.ts'
-import type { DataResult, HandlerRequest, Route } from '../route.ts'
+import type { Call, DataResult, Route, Services } from '../route.ts'
 
 const linkSchema = z.strictObject({
   address: takes(
@@ -48,8 +48,10 @@ const linkSchema = z.strictObject({
     ),
 })
 
-async function answerLink(request: HandlerRequest): Promise<DataResult> {
-  const { body, key, origin, cursorSecret, releases, recordLink } = request
+async function answerLink(
+  { body, key, origin }: Call,
+  { cursorSecret, releases, recordLink }: Services,
+): Promise<DataResult> {
   if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
   const { address, scope, form, expires } = parseBody(linkSchema, body)
   const invalidField = (pointer: string, pt: string, error: KeysError): AppError =>

@@ -5,7 +5,7 @@ import { sha256Hex } from '../../release/digest.ts'
 import { CHECKPOINT } from '../../trust/log.ts'
 import { TILE_PATH } from '../../trust/tiles.ts'
 import { matchesTag } from '../request/etag.ts'
-import type { FileResult, HandlerRequest, Route } from '../route.ts'
+import type { Call, FileResult, Route, Services } from '../route.ts'
 
 /** Paths of tiles and bundles, below tile/. */
 const TILE = new RegExp(TILE_PATH.source.replace('tile\\/', ''))
@@ -14,11 +14,17 @@ const CACHE_CHECKPOINT = 'public, no-cache'
 /** A tile at its level, position and width never changes once a checkpoint covers it. */
 const CACHE_TILE = 'public, max-age=31536000, immutable'
 
+interface LogFile {
+  /** Path below the folder of the log. */
+  readonly path: string
+  readonly contentType: string
+  readonly cacheControl: string
+}
+
 async function sendLogFile(
-  { log, conditions }: HandlerRequest,
-  path: string,
-  contentType: string,
-  cacheControl: string,
+  { conditions }: Call,
+  { log }: Services,
+  { path, contentType, cacheControl }: LogFile,
 ): Promise<FileResult> {
   const bytes = await log.read(path)
   if (bytes === null) throw new AppError('not_found')
@@ -40,7 +46,12 @@ export const LOG: readonly Route[] = [
     release: null,
     response: 'ReleaseFileResponse',
     produces: ['text/plain; charset=utf-8'],
-    handle: (request) => sendLogFile(request, CHECKPOINT, 'text/plain; charset=utf-8', CACHE_CHECKPOINT),
+    handle: (call, services) =>
+      sendLogFile(call, services, {
+        path: CHECKPOINT,
+        contentType: 'text/plain; charset=utf-8',
+        cacheControl: CACHE_CHECKPOINT,
+      }),
   },
   {
     kind: 'custom',
@@ -54,10 +65,14 @@ export const LOG: readonly Route[] = [
     response: 'ReleaseFileResponse',
     pathSchemas: { path: z.string().regex(TILE) },
     produces: ['application/octet-stream'],
-    handle: (request) => {
-      const path = request.parameters.path ?? ''
+    handle: (call, services) => {
+      const path = call.parameters.path ?? ''
       if (!TILE.test(path)) throw new AppError('not_found')
-      return sendLogFile(request, `tile/${path}`, 'application/octet-stream', CACHE_TILE)
+      return sendLogFile(call, services, {
+        path: `tile/${path}`,
+        contentType: 'application/octet-stream',
+        cacheControl: CACHE_TILE,
+      })
     },
   },
 ]

@@ -19,7 +19,7 @@ import {
 } from '../../query/outlines/outlines.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { toByteString } from '../request/envelope.ts'
-import type { HandlerRequest, Result, Route } from '../route.ts'
+import type { Call, Result, Route } from '../route.ts'
 
 /** Content types without the envelope. */
 const GEOJSON_TYPE = 'application/geo+json'
@@ -51,8 +51,7 @@ function requireOutlines(view: ReleaseView): void {
   })
 }
 
-async function answerOutlines(request: HandlerRequest): Promise<Result> {
-  const { parameters, query, view, engine, preferred } = request
+async function answerOutlines({ parameters, query, view, engine, preferred }: Call): Promise<Result> {
   const level = OUTLINE_LEVELS.find((name) => name === parameters.level)
   if (level === undefined)
     throw new AppError('not_found', {

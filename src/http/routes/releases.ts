@@ -24,7 +24,7 @@ import { checkBeside, readAttestations, readLogPlace, readSignatures } from '../
 import { chooseRange } from '../connection/ranges.ts'
 import { requireAll } from '../request/authorise.ts'
 import { matchesTag } from '../request/etag.ts'
-import type { FileResult, HandlerRequest, Route } from '../route.ts'
+import type { Call, FileResult, Route, Services } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
 /** Chunk size in bytes. The file's state is compared after each chunk. */
@@ -56,7 +56,7 @@ const tableOf = (path: string): string | null =>
   path.endsWith('.parquet') ? (path.split('/')[0] ?? '') : null
 
 /** Checks the key before the release, so that it learns nothing about files it may not read. @throws AppError 'forbidden' */
-function requireFile({ parameters, key }: HandlerRequest): void {
+function requireFile({ parameters, key }: Call): void {
   const path = parameters.path ?? ''
   const table = RELEASE_FILE.test(path) ? tableOf(path) : null
   if (table !== null) requireAll(capabilitiesOfTable(table), key)
@@ -77,7 +77,7 @@ function readableBy(key: Key | null, manifest: Manifest): Manifest {
  * @param ofRelease true for a component that a release names, which must be here
  * @throws AppError 'not_found' when the folder has no such release, 'release_damaged' when it has one that is refused
  */
-async function locate(releases: HandlerRequest['releases'], id: string, ofRelease = false): Promise<Located> {
+async function locate(releases: Services['releases'], id: string, ofRelease = false): Promise<Located> {
   const located = await releases.locate(id)
   if (located !== null) return located
   if (!ofRelease && !releases.problems().some(({ release_id }) => release_id === id))
@@ -87,7 +87,7 @@ async function locate(releases: HandlerRequest['releases'], id: string, ofReleas
     headers: { 'Retry-After': '5' },
   })
 }
-type Located = NonNullable<Awaited<ReturnType<HandlerRequest['releases']['locate']>>>
+type Located = NonNullable<Awaited<ReturnType<Services['releases']['locate']>>>
 
 interface FoundFile {
   readonly path: string
@@ -99,7 +99,7 @@ interface FoundFile {
 }
 
 /** Finds a file that the manifest lists, the manifest itself, or a signed file. Any other path is 404. */
-async function findFile({ parameters, releases, trust }: HandlerRequest): Promise<FoundFile> {
+async function findFile({ parameters }: Call, { releases, trust }: Services): Promise<FoundFile> {
   const { folder, manifest } = await locate(releases, parameters.release_id ?? '')
   const name = parameters.path ?? ''
   const path = resolve(folder, name)
@@ -154,9 +154,9 @@ async function describeTrust(
 }
 
 /** Sends a file with an RFC 9530 digest and RFC 9110 ranges. A request for several ranges gets the complete file. */
-async function sendFile(request: HandlerRequest): Promise<FileResult> {
-  const { path, bytes, sha256, changes, content } = await findFile(request)
-  const { ifNoneMatch, ifRange, range } = request.conditions
+async function sendFile(call: Call, services: Services): Promise<FileResult> {
+  const { path, bytes, sha256, changes, content } = await findFile(call, services)
+  const { ifNoneMatch, ifRange, range } = call.conditions
   const tag = `"${sha256}"`
   const headers = {
     etag: tag,
@@ -178,11 +178,11 @@ async function sendFile(request: HandlerRequest): Promise<FileResult> {
   const selected = chooseRange(bytes, { range, ifRange }, tag)
   const { start, end } = selected
   if (content !== null) {
-    const selectedBytes = request.isHead ? [] : [content.subarray(start, end + 1)]
+    const selectedBytes = call.isHead ? [] : [content.subarray(start, end + 1)]
     return answer(selected.status, Readable.from(selectedBytes), selected.headers)
   }
-  const file = await openVerified(path, request.releases)
-  if (!request.isHead) return answer(selected.status, readPart(file, start, end), selected.headers)
+  const file = await openVerified(path, services.releases)
+  if (!call.isHead) return answer(selected.status, readPart(file, start, end), selected.headers)
   await file.handle.close()
   return answer(selected.status, Readable.from([]), selected.headers)
 }
@@ -194,7 +194,7 @@ interface VerifiedFile {
 }
 
 /** @throws AppError 'release_damaged' with the file, when it differs from the manifest */
-async function openVerified(path: string, { guard }: HandlerRequest['releases']): Promise<VerifiedFile> {
+async function openVerified(path: string, { guard }: Services['releases']): Promise<VerifiedFile> {
   for (let attempt = 0; attempt < OPENS_MAX; attempt += 1) {
     await guard.check([path])
     const handle = await open(path, 'r').catch(() => null)
@@ -235,7 +235,7 @@ function readPart({ handle, state }: VerifiedFile, start: number, end: number): 
 }
 
 /** @returns manifests of a release and its components, reduced to tables that the key may read @throws AppError as `locate` */
-async function manifestsOf({ parameters, releases, key }: HandlerRequest): Promise<Manifest[]> {
+async function manifestsOf({ parameters, key }: Call, { releases }: Services): Promise<Manifest[]> {
   const release = await locate(releases, parameters.release_id ?? '')
   const components = await Promise.all(
     Object.values(release.manifest.components).map((id) => locate(releases, id, true)),
@@ -263,7 +263,7 @@ export const RELEASES: readonly Route[] = [
     capability: 'any',
     release: null,
     response: 'ReleaseListResponse',
-    handle: async ({ releases, trust }) => {
+    handle: async (_call, { releases, trust }) => {
       const list = await releases.list()
       const contents = await Promise.all(list.map(({ manifest }) => contentIdOf(trust.releasesDir, manifest)))
       return {
@@ -285,7 +285,7 @@ export const RELEASES: readonly Route[] = [
     release: null,
     response: 'ReleaseDetailResponse',
     pathSchemas: PATHS,
-    handle: async ({ parameters, releases, trust }) => {
+    handle: async ({ parameters }, { releases, trust }) => {
       const release = await locate(releases, parameters.release_id ?? '')
       return {
         data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue,
@@ -309,10 +309,10 @@ export const RELEASES: readonly Route[] = [
     response: 'ReleaseFileResponse',
     pathSchemas: PATHS,
     produces: ['application/json'],
-    handle: async (request) => {
-      const [manifest] = await manifestsOf(request)
+    handle: async (call, services) => {
+      const [manifest] = await manifestsOf(call, services)
       if (manifest === undefined) throw new AppError('not_found')
-      const address = (path: string): string => fileAddress(request.origin, manifest.release_id, path)
+      const address = (path: string): string => fileAddress(call.origin, manifest.release_id, path)
       return textOf(`${JSON.stringify(dataPackage(manifest, address))}\n`, 'application/json')
     },
   },
@@ -328,14 +328,14 @@ export const RELEASES: readonly Route[] = [
     response: 'ReleaseFileResponse',
     pathSchemas: PATHS,
     produces: ['application/ld+json'],
-    handle: async (request) => {
-      const [manifest, ...components] = await manifestsOf(request)
+    handle: async (call, services) => {
+      const [manifest, ...components] = await manifestsOf(call, services)
       if (manifest === undefined) throw new AppError('not_found')
-      const release = (id: string): string => `${request.origin}/v1/releases/${id}`
+      const release = (id: string): string => `${call.origin}/v1/releases/${id}`
       const metadata = describeMetadata(manifest, components, {
         release,
         metadata: (id) => `${release(id)}/metadata.jsonld`,
-        file: (path) => fileAddress(request.origin, manifest.release_id, path),
+        file: (path) => fileAddress(call.origin, manifest.release_id, path),
       })
       return textOf(`${JSON.stringify(metadata)}\n`, 'application/ld+json')
     },
@@ -352,9 +352,9 @@ export const RELEASES: readonly Route[] = [
     response: 'ReleaseFileResponse',
     pathSchemas: PATHS,
     produces: ['application/sql'],
-    handle: async (request) => {
-      const script = attachScript(await manifestsOf(request), (id, path) =>
-        fileAddress(request.origin, id, path),
+    handle: async (call, services) => {
+      const script = attachScript(await manifestsOf(call, services), (id, path) =>
+        fileAddress(call.origin, id, path),
       )
       return textOf(script, 'application/sql; charset=utf-8')
     },
@@ -372,9 +372,9 @@ export const RELEASES: readonly Route[] = [
     pathSchemas: { ...PATHS, path: z.string().regex(RELEASE_FILE) },
     isRaw: true,
     produces: ['application/vnd.apache.parquet', 'application/json', 'text/plain; charset=utf-8'],
-    handle: (request) => {
-      requireFile(request)
-      return sendFile(request)
+    handle: (call, services) => {
+      requireFile(call)
+      return sendFile(call, services)
     },
   },
 ]
