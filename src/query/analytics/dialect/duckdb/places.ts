@@ -91,14 +91,15 @@ function withGroups(relation: Sql, { code, dimension, groups }: Grouping, munici
     dimension === 'municipality' ? municipality : sql`own.${ident(dimensionOf(dimension).column)}`
   const codes = groups.map((group) => group.code)
   const members = groups.map((group) => group.members.join(SEPARATOR))
-  const listed = either(
-    sql`(SELECT unnest(${codes}) AS group_code, unnest(${members}) AS group_members)`,
-    sql`(VALUES ${join(
+  const member = TEXT(isInteger ? 'CAST(listed_member AS INTEGER)' : 'listed_member')
+  // DuckDB plans a join for each UNNEST that stands beside what it reads from, and none for one in the selected columns.
+  const rows = either(
+    sql`(SELECT ${member} AS member, group_code FROM (SELECT group_code, unnest(split(group_members, chr(31))) AS listed_member FROM (SELECT unnest(${codes}) AS group_code, unnest(${members}) AS group_members)))`,
+    sql`(SELECT ${member} AS member, group_code FROM (VALUES ${join(
       codes.map((group, index) => sql`(${group}, ${members[index] ?? ''})`),
       ', ',
-    )})`,
+    )}) AS listed(group_code, group_members) CROSS JOIN UNNEST(split(group_members, chr(31))) AS of_group(listed_member))`,
   )
-  const rows = sql`(SELECT ${TEXT(isInteger ? 'CAST(listed_member AS INTEGER)' : 'listed_member')} AS member, group_code FROM ${listed} AS listed(group_code, group_members) CROSS JOIN UNNEST(split(group_members, chr(31))) AS of_group(listed_member))`
   const value = isInteger ? column : sql`CAST(${column} AS VARCHAR)`
   const alias = ident(`members_of_${dimensionOf(code).column}`)
   return sql`(SELECT own.*, ${alias}.group_code AS ${ident(dimensionOf(code).column)} FROM ${relation} AS own LEFT JOIN ${rows} AS ${alias}(member, group_code) ON ${alias}.member = ${value})`
