@@ -16,6 +16,7 @@ import { changeLines, questionOfChanges } from '../parts/changes.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
+import { WhenNear } from '../parts/when-near.tsx'
 import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
 import { examplesOf } from './examples.ts'
 import { loadCatalog } from './explore-load.ts'
@@ -227,7 +228,9 @@ function StatesOnMap({ data }: { readonly data: HomeData }) {
             )
           })}
         </ol>
-        {isLive ? <PlaceMap question={question} catalog={catalog} answer={answer} /> : null}
+        {isLive ? (
+          <WhenNear draw={() => <PlaceMap question={question} catalog={catalog} answer={answer} />} />
+        ) : null}
       </div>
     </section>
   )

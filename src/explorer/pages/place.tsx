@@ -13,6 +13,7 @@ import { Ages, ProfileBlock } from '../parts/profile-table.tsx'
 import { loadResidents, ResidentAdmissions, type ResidentsData } from '../parts/resident-admissions.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
+import { WhenNear } from '../parts/when-near.tsx'
 import { change, EMPTY_QUESTION } from '../question.ts'
 import { CompareLink } from './compare.tsx'
 import { loadCatalog } from './explore-load.ts'
@@ -204,11 +205,15 @@ function Facilities({ data }: { readonly data: PlaceData }) {
     <section aria-labelledby="facilities" class="facilities">
       <h2 id="facilities">{t.facilities}</h2>
       {isLive ? (
-        <PointsMap
-          level={place.level}
-          code={String(place.code)}
-          uf={String(uf?.code ?? '')}
-          filter={`${facilitiesQuery}${POINT_FILTERS[place.level] ?? ''}`}
+        <WhenNear
+          draw={() => (
+            <PointsMap
+              level={place.level}
+              code={String(place.code)}
+              uf={String(uf?.code ?? '')}
+              filter={`${facilitiesQuery}${POINT_FILTERS[place.level] ?? ''}`}
+            />
+          )}
         />
       ) : null}
       <form class="line" action={visit.path} data-go>
