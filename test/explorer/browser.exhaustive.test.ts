@@ -53,13 +53,24 @@ t.teardown(async () => {
   await admissions.close()
 })
 
-/** Waits until a page that loads something has shown it. */
-const settle = (page: Page): Promise<unknown> =>
-  page.waitForFunction(
-    () =>
-      document.querySelector('[aria-busy=true]') === null &&
-      !/Carregando…|Loading…/.test(document.getElementById('content')?.innerText ?? ''),
-  )
+/** Waits until a page that loads something has shown it, maps that it draws once they come near the view included. */
+async function settle(page: Page): Promise<void> {
+  const awaitLoading = (): Promise<unknown> =>
+    page.waitForFunction(
+      () =>
+        document.querySelector('[aria-busy=true]') === null &&
+        !/Carregando…|Loading…/.test(document.getElementById('content')?.innerText ?? ''),
+    )
+  await awaitLoading()
+  const top = await page.evaluate(() => {
+    const before = scrollY
+    document.querySelector('.later')?.scrollIntoView()
+    return before
+  })
+  await page.waitForFunction(() => document.querySelector('.later') === null)
+  await awaitLoading()
+  await page.evaluate((y) => scrollTo(0, y), top)
+}
 
 interface Opened {
   readonly page: Page

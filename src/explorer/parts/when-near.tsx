@@ -1,15 +1,13 @@
 /** Draws what takes time, such as a map of thousands of points, only once it comes near the view. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { useSite } from './site.tsx'
 
 /** Distance from the view at which drawing begins. */
 const NEAR = '300px'
 
 /** @param draw draws the content, in the browser only */
 export function WhenNear({ draw }: { readonly draw: () => ComponentChildren }) {
-  const { t } = useSite()
-  const placeholder = useRef<HTMLParagraphElement>(null)
+  const placeholder = useRef<HTMLDivElement>(null)
   const [isNear, setNear] = useState(false)
   useEffect(() => {
     const element = placeholder.current
@@ -24,9 +22,5 @@ export function WhenNear({ draw }: { readonly draw: () => ComponentChildren }) {
     return () => observer.disconnect()
   }, [])
   if (isNear) return <>{draw()}</>
-  return (
-    <p class="hint" ref={placeholder}>
-      {t.loading}
-    </p>
-  )
+  return <div class="later" ref={placeholder} />
 }
