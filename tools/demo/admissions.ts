@@ -8,6 +8,7 @@ import { type DbfColumn, dbfHeader, recordBytes } from './dbf.ts'
 import { cnesOf, type FacilityPlan, isClosed } from './facilities.ts'
 import type { DemoMunicipality } from './geography.ts'
 import { type Chance, inventCnpj, inventCpf, pickShare } from './random.ts'
+import { pneumoniaFactor, regionOf } from './regions.ts'
 
 const text = (list: string): DbfColumn[] =>
   list.split(' ').map((entry) => {
@@ -118,8 +119,10 @@ const RACE_SHARES = [0.46, 0.34, 0.08, 0.015, 0.015, 0.09]
 /** Part of the admissions with the first diagnosis of their procedure. */
 const FIRST_DIAGNOSIS = 0.5
 const SHARES = [0.2, 0.16, 0.16, 0.04, 0.14, 0.1, 0.09, 0.04, 0.06, 0.01]
-const PSYCHIATRY = 7
+const [PNEUMONIA, URGENT_CARE, HEART_FAILURE, PSYCHIATRY] = [2, 4, 6, 7]
 const MOTHERS = 2
+/** Procedures whose diagnoses are mostly those that primary care would avoid. */
+const AVOIDABLE: ReadonlySet<number> = new Set([PNEUMONIA, URGENT_CARE, HEART_FAILURE])
 const DAY_MS = 86_400_000
 
 export interface AdmissionContext {
@@ -128,6 +131,17 @@ export interface AdmissionContext {
   readonly chance: Chance
   /** Admissions per month and inhabitant of the state. */
   readonly rate: number
+  /** Regions differ and months have seasons (regions.ts). */
+  readonly hasRegions?: boolean
+}
+
+/** @returns the weight of each procedure, which add up to 1 in the mean of the country */
+function weightsOf(uf: string, period: number): number[] {
+  const { admissions, avoidable } = regionOf(uf)
+  return SHARES.map((share, kind) => {
+    const season = kind === PNEUMONIA ? pneumoniaFactor(uf, period % 100) : 1
+    return share * admissions * season * (AVOIDABLE.has(kind) ? avoidable : 1)
+  })
 }
 
 /** A month and the states with published admissions; the newest month of a state can come late. */
@@ -179,7 +193,7 @@ export function admissionRows(
   age: number,
   context: AdmissionContext,
 ): { readonly count: number; readonly rows: Iterable<Cells> } {
-  const { plan, all, rate } = context
+  const { plan, all, rate, hasRegions = false } = context
   const towns = all.filter((town) => town.uf === uf)
   const hospitals: number[] = []
   for (let index = 0; index < plan.count; index += 1)
@@ -187,14 +201,17 @@ export function admissionRows(
       hospitals.push(index)
   if (hospitals.length === 0) return { count: 0, rows: [] }
   const inhabitants = towns.reduce((sum, { census }) => sum + (census ?? 0), 0)
-  const wanted = Math.max(40, Math.round(inhabitants * rate))
+  const weights = hasRegions ? weightsOf(uf, period) : SHARES
+  const weight = hasRegions ? weights.reduce((sum, one) => sum + one, 0) : 1
+  const shares = hasRegions ? weights.map((one) => one / weight) : weights
+  const wanted = Math.max(40, Math.round(inhabitants * rate * weight))
   const stateCode = towns[0]?.stateCode ?? 0
   const homes = new Homes(towns, all)
   function* rows(): Generator<Cells> {
     for (let number = 0; number < wanted; number += 1) {
       // Slots are distinct per month and state. Only the largest states overlap with the next month.
       const slot = (stateCode * 1200 + (period % 1200)) * 200_003 + number
-      const row = admissionRow(slot, number, period, hospitals, stateCode, homes, context)
+      const row = admissionRow(slot, number, period, hospitals, stateCode, homes, { ...context, shares })
       yield row
       // Published twice: both rows count.
       if (number % REPEATED_EVERY === REPEATED_AT) yield row
@@ -255,9 +272,9 @@ function admissionRow(
   hospitals: readonly number[],
   stateCode: number,
   homes: Homes,
-  { plan, all, chance }: AdmissionContext,
+  { plan, all, chance, shares }: AdmissionContext & { readonly shares: readonly number[] },
 ): Cells {
-  const kind = pickShare(SHARES, chance(slot, 201))
+  const kind = pickShare(shares, chance(slot, 201))
   const [procedure, , diagnoses, usualDays, usualValue] = PROCEDURES[kind] ?? PROCEDURES[0]
   const [usualDiagnosis = '', ...otherDiagnoses] = diagnoses.split(' ')
   const diagnosis =

@@ -76,6 +76,7 @@ const SCALES = {
     services: 10_000,
     ufs: new Set(['RR', 'AC', 'AP']) as ReadonlySet<string> | null,
     admissions: 0.0004,
+    hasRegions: false,
     production: { rate: 0.001, partRows: 2000 },
     vitalYears: [2024, 2025],
   },
@@ -86,6 +87,7 @@ const SCALES = {
     services: 1_442_080,
     ufs: null,
     admissions: 0.0069,
+    hasRegions: true,
     production: { rate: 0.18, rows: { SP: 8_000_000 }, partRows: 2_500_000 },
     vitalYears: [2025],
   },
@@ -135,7 +137,14 @@ export async function writeDemonstration(
         }))
   for (const { period, files } of months) {
     onProgress(`month ${period}`)
-    const context = { plan, all, catalogs, chance, age: monthsBetween(period, NEWEST) }
+    const context = {
+      plan,
+      all,
+      catalogs,
+      chance,
+      age: monthsBetween(period, NEWEST),
+      hasRegions: size.hasRegions,
+    }
     const folder = join(out, 'cnes', `${Math.floor(period / 100)}-${String(period % 100).padStart(2, '0')}`)
     written.push(
       ...(files === 'base'
@@ -144,7 +153,13 @@ export async function writeDemonstration(
     )
   }
   if (options.admissions === true) {
-    const context = { plan, all, chance, rate: options.admissionRate ?? size.admissions }
+    const context = {
+      plan,
+      all,
+      chance,
+      rate: options.admissionRate ?? size.admissions,
+      hasRegions: size.hasRegions,
+    }
     const states = STATES.map(({ uf }) => uf).filter((uf) => ufs?.has(uf) ?? true)
     for (const { period } of months) {
       onProgress(`admissions ${period}`)

@@ -3,6 +3,7 @@ import type { DemoCatalogs } from './catalogs.ts'
 import { cnesOf, type FacilityPlan, unitOf } from './facilities.ts'
 import type { DemoMunicipality } from './geography.ts'
 import { type Chance, inventCnpj, inventCpf } from './random.ts'
+import { regionOf } from './regions.ts'
 
 export interface FactContext {
   readonly plan: FacilityPlan
@@ -12,6 +13,8 @@ export interface FactContext {
   readonly age: number
   /** Rows of the month, including planted ones. */
   readonly rows: number
+  /** Regions differ (regions.ts). */
+  readonly hasRegions?: boolean
 }
 
 const MONTHLY_REVISIONS = 0.01
@@ -58,7 +61,7 @@ export const BED_HEADER = [
 ]
 
 export function* bedRows(context: FactContext): Generator<string> {
-  const { plan, all, catalogs, chance } = context
+  const { plan, all, catalogs, chance, hasRegions = false } = context
   const types = catalogs.bedTypes
   const hasBeds = (index: number): boolean =>
     plan.isHospital[index] === 1 && (index === plan.closingHospital || chance(index, 50) < 0.85)
@@ -66,6 +69,7 @@ export function* bedRows(context: FactContext): Generator<string> {
   for (const { index, count } of spread(context, 51, hasBeds, context.rows - 1, types.length)) {
     const unit = unitOf(plan, all, index)
     const start = Math.floor(chance(index, 52) * types.length)
+    const factor = hasRegions ? regionOf(all[plan.place[index] ?? 0]?.uf ?? '').beds : 1
     for (let place = 0; place < count; place += 1) {
       // Consecutive positions from a random start give distinct types.
       const [type = '33', , category = '2'] = types[(start + place) % types.length] ?? []
@@ -75,7 +79,7 @@ export function* bedRows(context: FactContext): Generator<string> {
           ? 40
           : chance(slot, 53) < 0.004
             ? 0
-            : quantity(context, slot, 54, 90, 5)
+            : Math.max(1, Math.round(quantity(context, slot, 54, 90, 5) * factor))
       const sus =
         chance(slot, 56) < 0.36 ? 0 : Math.min(existing, Math.ceil(existing * (0.4 + chance(slot, 57))))
       // Depends on the row, not the slot, so that even the smallest month has some.
