@@ -1,10 +1,36 @@
 /** Answers about releases: the list, and what the answer of one release says besides its manifest. */
 import { z } from 'zod'
-import { componentAs, documentedAs } from '../query/text-schemas.ts'
+import type { JsonValue } from '../engine/types.ts'
+import { componentAs, componentRef, documentedAs } from '../query/text-schemas.ts'
+import { promotionChangesSchema } from '../release/changes.ts'
 import { RELEASE_AREAS } from '../release/manifest.ts'
+import { comparedRow } from './analytics.ts'
 import { type AnswerOf, count, flag, month, oneOf, SHA256, text } from './parts.ts'
 
 export type { PromotionChanges } from '../release/changes.ts'
+
+const changedFigure = componentAs(
+  z
+    .strictObject({
+      dataset: text('Dataset of the release.'),
+      query: documentedAs(
+        z.custom<Readonly<Record<string, JsonValue>>>(),
+        componentRef('AnalyticsCompareRequest'),
+      ),
+      rows: z.array(comparedRow).describe('Months in which the metric differs.'),
+    })
+    .describe('What a promotion changed of a metric, and the comparison that says so.'),
+  'ChangedFigure',
+)
+export type ChangedFigure = AnswerOf<typeof changedFigure>
+
+/** A promotion with the figures that it changed. */
+export const changeFigures = promotionChangesSchema.extend({
+  figures: z
+    .array(changedFigure)
+    .describe('A metric of each dataset of which months were revised, as far as the key may read it.'),
+})
+export type ChangeFigures = AnswerOf<typeof changeFigures>
 
 /** A release, in short. */
 export const releaseInfo = componentAs(

@@ -62,12 +62,12 @@ async function settle(page: Page): Promise<void> {
         !/Carregando…|Loading…/.test(document.getElementById('content')?.innerText ?? ''),
     )
   await awaitLoading()
-  const top = await page.evaluate(() => {
-    const before = scrollY
-    document.querySelector('.later')?.scrollIntoView()
-    return before
+  const top = await page.evaluate(() => scrollY)
+  await page.waitForFunction(() => {
+    const later = document.querySelector('.later')
+    later?.scrollIntoView()
+    return later === null
   })
-  await page.waitForFunction(() => document.querySelector('.later') === null)
   await awaitLoading()
   await page.evaluate((y) => scrollTo(0, y), top)
 }

@@ -100,6 +100,20 @@ t.test('periods that differ are those whose rows differ by SQL', async (t) => {
   t.ok(compared > 5)
 })
 
+t.test('a promotion with figures; the first one has none to compare with', async (t) => {
+  const read = async (id: string) =>
+    get(`/v1/changes/${id}`, { authorization: `Bearer ${server.key}` }).then(async (response) => ({
+      status: response.status,
+      body: await response.json(),
+    }))
+  const { status, body } = await read(second)
+  t.equal(status, 200)
+  const { figures, ...promotion } = body.data
+  t.same(promotion, (await changes())[1])
+  t.type(figures, Array)
+  t.equal((await read('demo-analytics-br-202605-'.padEnd(89, '0'))).status, 404)
+})
+
 t.test('a changed cell is a revision; a file that became final is named', (t) => {
   const manifests = new Map<string, Manifest>()
   const find = (id: string): Manifest | null => manifests.get(id) ?? null

@@ -145,3 +145,34 @@ t.test('the list of changes says that the year became final', async (t) => {
   t.match(deaths, { preliminary: [], became_final: [{ period: '2021-01', states: ['RR'] }] })
   t.equal(deaths.became_final.length, 12)
 })
+
+t.test('the figures of a promotion are those of the comparisons beside them', async (t) => {
+  const { body: list } = await client.get('/v1/changes')
+  const [newest] = list.data
+  const { status, body, text } = await client.get(`/v1/changes/${newest.release_id}`)
+  t.equal(status, 200, text.slice(0, 300))
+  const { figures, ...promotion } = body.data
+  t.same(promotion, newest)
+  t.same(
+    figures.map(({ dataset, query }: { dataset: string; query: { metrics: string[] } }) => [
+      dataset,
+      query.metrics.join(),
+    ]),
+    [
+      ['deaths', 'deaths'],
+      ['deaths_by_occurrence', 'deaths_by_occurrence'],
+    ],
+  )
+  for (const { query, rows } of figures) {
+    const answer = await client.post('/v1/analytics/compare', query)
+    t.same(rows, answer.body.data)
+  }
+  const sum = (rows: readonly { metrics: { deaths?: { delta: number } } }[]): number =>
+    rows.reduce((all, { metrics }) => all + (metrics.deaths?.delta ?? 0), 0)
+  t.equal(sum(figures[0].rows), 2)
+  t.same(figures[1].rows, [], 'deaths at a place need the files of all states')
+  const without = { authorization: `Bearer ${client.keyWithout('analytics.query.read')}` }
+  t.equal((await client.get(`/v1/changes/${newest.release_id}`, without)).status, 403)
+  const unknown = newest.release_id.replace(/[0-9a-f]{8}$/, '00000000')
+  t.equal((await client.get(`/v1/changes/${unknown}`)).status, 404)
+})

@@ -184,6 +184,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/changes/{release_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The newest promotion of a release with figures: by month that it revised, old, new and causes of a metric of each dataset.
+         * @description Needs the capability analytics.query.read.
+         */
+        get: operations["compareChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/log/checkpoint": {
         parameters: {
             query?: never;
@@ -2133,6 +2153,68 @@ export interface components {
             operators: {
                 [key: string]: components["schemas"]["FilterOperator"][];
             };
+        };
+        ChangeFiguresResponse: {
+            data: {
+                /** @description When the release came into service, in UTC. */
+                promoted_at: string;
+                /** @description The analytics release. */
+                release_id: string;
+                /** @description Release in service before; null for the first one. */
+                previous_release_id: string | null;
+                /** @description It is in service now, by this promotion. */
+                in_service: boolean;
+                /** @description Invented data of the demonstration; null when it is not here. */
+                synthetic: boolean | null;
+                /** @description Areas whose rows differ; null when one of the releases is no longer here. */
+                areas: {
+                    /** @enum {string} */
+                    area: "cnes" | "demography" | "sih" | "sia" | "sim" | "sinasc" | "financing";
+                    /** @description Null when the area is gone. */
+                    release_id: string | null;
+                    /** @description Null when the area is new. */
+                    previous_release_id: string | null;
+                    /** @description Datasets that differ. */
+                    datasets: {
+                        dataset: string;
+                        /** @description Rows in this release. */
+                        rows: number;
+                        /** @description Rows in the release before; null when it had no such dataset. */
+                        previous_rows: number | null;
+                        /** @description Periods that are new. */
+                        added: string[];
+                        /** @description Periods that are gone. */
+                        removed: string[];
+                        /** @description Periods in both releases whose rows differ. */
+                        revised: string[];
+                        /** @description Rows without a period differ. */
+                        undated_changed: boolean;
+                        /** @description States whose file of a period is preliminary in this release. */
+                        preliminary: {
+                            /** @description Month, or the year of rows whose month is not known. */
+                            period: string;
+                            states: string[];
+                        }[];
+                        /** @description States whose file of a period was preliminary before and is final now. */
+                        became_final: {
+                            /** @description Month, or the year of rows whose month is not known. */
+                            period: string;
+                            states: string[];
+                        }[];
+                    }[];
+                }[] | null;
+                /** @description A metric of each dataset of which months were revised, as far as the key may read it. */
+                figures: components["schemas"]["ChangedFigure"][];
+            };
+            meta: components["schemas"]["Meta"];
+        };
+        /** @description What a promotion changed of a metric, and the comparison that says so. */
+        ChangedFigure: {
+            /** @description Dataset of the release. */
+            dataset: string;
+            query: components["schemas"]["AnalyticsCompareRequest"];
+            /** @description Months in which the metric differs. */
+            rows: components["schemas"]["ComparedRow"][];
         };
         ChangesResponse: {
             data: components["schemas"]["PromotionChanges"][];
@@ -5239,6 +5321,123 @@ export interface operations {
             };
             /** @description Access refused for the key */
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Data release not available */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Rate limit exceeded */
+            429: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Headers too large */
+            431: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Internal error */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query queue full */
+            503: {
+                headers: {
+                    /** @description Seconds after which to ask again. */
+                    "Retry-After"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Query timed out */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    compareChanges: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of a release, as GET /v1/releases lists it. */
+                release_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The answer. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeFiguresResponse"];
+                };
+            };
+            /** @description Invalid request */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Missing or invalid credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Access refused for the key */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Record not found */
+            404: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -12,6 +12,7 @@ import { PlaceMap } from '../drawings/map.tsx'
 import { Course } from '../drawings/sparks.tsx'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
+import { ChangedFigures } from '../parts/change-figures.tsx'
 import { changeLines, questionOfChanges } from '../parts/changes.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
@@ -139,7 +140,7 @@ function View({ data }: { readonly data: HomeData }) {
         </section>
         <div>
           <Holdings releases={releases} />
-          <Changes changes={data.changes} />
+          <Changes changes={data.changes} catalog={data.catalog} />
         </div>
       </div>
     </div>
@@ -276,8 +277,9 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
 }
 
 /** Shows what the newest promotion changed. */
-function Changes({ changes }: { readonly changes: PromotionChanges | null }) {
-  const { t, language, href } = useSite()
+function Changes(props: { readonly changes: PromotionChanges | null; readonly catalog: Catalog }) {
+  const { changes, catalog } = props
+  const { t, language, href, isLive } = useSite()
   const questionHref = useQuestionHref()
   const before = changes?.previous_release_id ?? null
   return (
@@ -295,6 +297,10 @@ function Changes({ changes }: { readonly changes: PromotionChanges | null }) {
               <li key={line}>{line}</li>
             ))}
           </ul>
+          {isLive &&
+          changes.areas?.some(({ datasets }) => datasets.some(({ revised }) => revised.length > 0)) ? (
+            <WhenNear draw={() => <ChangedFigures release={changes.release_id} catalog={catalog} />} />
+          ) : null}
           {changes.areas === null ? null : (
             <p>
               <a class="button" href={questionHref(questionOfChanges(before))}>

@@ -1,5 +1,6 @@
 /** Panels of an answer: records of a cell, verification and citation, changes since another release. */
 
+import type { ComparedRow } from '../../answers/analytics.ts'
 import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
@@ -309,26 +310,8 @@ function Code({ text, label }: { readonly text: string; readonly label: string }
   )
 }
 
-/** The parts of a /v1/analytics/compare response that are shown. */
 export interface Comparison {
-  readonly data: readonly {
-    readonly label: string
-    readonly metrics: Readonly<
-      Record<
-        string,
-        {
-          readonly old: number | null
-          readonly new: number | null
-          readonly delta: number | null
-          readonly causes: readonly {
-            readonly cause: string
-            readonly side: string
-            readonly records: number
-          }[]
-        }
-      >
-    >
-  }[]
+  readonly data: readonly ComparedRow[]
 }
 
 export function ChangesPanel(props: {
@@ -337,50 +320,63 @@ export function ChangesPanel(props: {
   readonly comparison: Comparison
 }) {
   const { question, catalog, comparison } = props
-  const { t, language } = useSite()
+  const { t } = useSite()
   return (
     <section class="changes">
       <h2 id="changes-title">
         {t.since} {shortId(question.since)}
       </h2>
-      {comparison.data.length === 0 ? <p>{t.unchanged}</p> : null}
-      {comparison.data.length === 0 ? null : (
-        <DataTable
-          label={t.since}
-          heads={[
-            { text: t.groupBy },
-            { text: t.metrics },
-            { text: t.old, isNumber: true },
-            { text: t.new, isNumber: true },
-            { text: t.difference, isNumber: true },
-            { text: t.reason },
-          ]}
-          rows={comparison.data.flatMap((row) =>
-            Object.entries(row.metrics).map(([code, value]) => {
-              const metric = metricOf(catalog, code)
-              const show = (number: number | null): string =>
-                number === null ? t.noData : formatNumber(number, metric?.decimals ?? 0, language)
-              return {
-                key: `${row.label}${code}`,
-                cells: [
-                  row.label || t.total,
-                  labelOf(metric, language),
-                  show(value.old),
-                  show(value.new),
-                  show(value.delta),
-                  value.causes
-                    .filter(({ records }) => records > 0)
-                    .map(
-                      ({ cause, records }) =>
-                        `${formatNumber(records, 0, language)} ${t.causes[cause] ?? cause}`,
-                    )
-                    .join(', '),
-                ],
-              }
-            }),
-          )}
-        />
+      {comparison.data.length === 0 ? (
+        <p>{t.unchanged}</p>
+      ) : (
+        <ComparedTable rows={comparison.data} catalog={catalog} head={t.groupBy} />
       )}
     </section>
+  )
+}
+
+/** Values before and now, their differences, and how many records came, went or changed. @param props.head head of the first column */
+export function ComparedTable(props: {
+  readonly rows: readonly ComparedRow[]
+  readonly catalog: Catalog
+  readonly head: string
+}) {
+  const { rows, catalog, head } = props
+  const { t, language } = useSite()
+  return (
+    <DataTable
+      label={t.since}
+      heads={[
+        { text: head },
+        { text: t.metrics },
+        { text: t.old, isNumber: true },
+        { text: t.new, isNumber: true },
+        { text: t.difference, isNumber: true },
+        { text: t.reason },
+      ]}
+      rows={rows.flatMap((row) =>
+        Object.entries(row.metrics).map(([code, value]) => {
+          const metric = metricOf(catalog, code)
+          const show = (number: number | null): string =>
+            number === null ? t.noData : formatNumber(number, metric?.decimals ?? 0, language)
+          return {
+            key: `${row.label}${code}`,
+            cells: [
+              row.label || t.total,
+              labelOf(metric, language),
+              show(value.old),
+              show(value.new),
+              show(value.delta),
+              value.causes
+                .filter(({ records }) => records > 0)
+                .map(
+                  ({ cause, records }) => `${formatNumber(records, 0, language)} ${t.causes[cause] ?? cause}`,
+                )
+                .join(', '),
+            ],
+          }
+        }),
+      )}
+    />
   )
 }

@@ -22,7 +22,7 @@ import {
   rowPagination,
 } from '../../answers/meta.ts'
 import { profile } from '../../answers/profiles.ts'
-import { releaseInfo } from '../../answers/releases.ts'
+import { changeFigures, releaseInfo } from '../../answers/releases.ts'
 import { health, link, readiness, signingKey } from '../../answers/service.ts'
 import { promotionChangesSchema } from '../../release/changes.ts'
 import { manifestSchema } from '../../release/manifest.ts'
@@ -64,6 +64,7 @@ export const ANSWERS: Readonly<Record<string, Answer>> = {
   LinkResponse: { data: document(link) },
   AnalyticsMetricResponse: { data: document(catalogMetric) },
   ProfileResponse: { data: document(profile), meta: document(profileMeta) },
+  ChangeFiguresResponse: { data: document(changeFigures) },
   ChangesResponse: { data: list(ref('PromotionChanges')) },
   ReleaseListResponse: { data: listOf(releaseInfo) },
   ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: ref('ReleaseDetailMeta') },

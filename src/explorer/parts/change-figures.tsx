@@ -1,0 +1,30 @@
+/** Table of how much the newest promotion changed in the months that it revised. The browser loads it, because it compares releases row by row. */
+import { useEffect, useState } from 'preact/hooks'
+import type { ChangeFigures } from '../../answers/releases.ts'
+import { type Answer, type Catalog, orNull } from '../api.ts'
+import { ComparedTable } from './panels.tsx'
+import { useSite } from './site.tsx'
+
+export function ChangedFigures({
+  release,
+  catalog,
+}: {
+  readonly release: string
+  readonly catalog: Catalog
+}) {
+  const { t, api } = useSite()
+  const [figures, setFigures] = useState<ChangeFigures['figures'] | null>(null)
+  useEffect(() => {
+    let isCurrent = true
+    if (api === undefined) return
+    orNull(api.get<Answer<ChangeFigures>>(`/v1/changes/${release}`)).then((answer) => {
+      if (isCurrent) setFigures(answer?.data.figures ?? [])
+    })
+    return () => {
+      isCurrent = false
+    }
+  }, [api, release])
+  if (figures === null) return <p class="hint">{t.loading}</p>
+  const rows = figures.flatMap((figure) => figure.rows)
+  return rows.length === 0 ? null : <ComparedTable rows={rows} catalog={catalog} head={t.month} />
+}
