@@ -26,6 +26,9 @@ export type ChangedFigure = AnswerOf<typeof changedFigure>
 
 /** A promotion with the figures that it changed. */
 export const changeFigures = promotionChangesSchema.extend({
+  promoted_at: text(
+    'When the release came into service, in UTC; null where no promotion says so.',
+  ).nullable(),
   figures: z
     .array(changedFigure)
     .describe('A metric of each dataset of which months were revised, as far as the key may read it.'),

@@ -2156,8 +2156,7 @@ export interface components {
         };
         ChangeFiguresResponse: {
             data: {
-                /** @description When the release came into service, in UTC. */
-                promoted_at: string;
+                promoted_at: string | null;
                 /** @description The analytics release. */
                 release_id: string;
                 /** @description Release in service before; null for the first one. */

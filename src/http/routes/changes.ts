@@ -1,7 +1,7 @@
 /** Routes of what promotions changed. Any valid key reads which periods; by how much needs the capabilities of the metrics. */
 import { z } from 'zod'
 import { compareReleases } from '../../analytics/compare.ts'
-import type { ChangedFigure } from '../../answers/releases.ts'
+import type { ChangedFigure, ChangeFigures } from '../../answers/releases.ts'
 import { AppError } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import {
@@ -47,26 +47,52 @@ const metricOfDataset = (dataset: string, capabilities: readonly Capability[]): 
       capabilitiesOf(code).every((capability) => capabilities.includes(capability)),
   ) ?? null
 
-/** @throws AppError 'not_found' where the release was never promoted over another one that is still here */
+/** @throws AppError 'not_found' where the release is neither here nor was promoted */
 async function compareChanges(call: Call, services: Services): Promise<DataResult> {
-  const { parameters, engine, key, language, signal } = call
+  const id = call.parameters.release_id ?? ''
   const promotions = await describePromotions(services)
-  const found = promotions.find(({ release_id }) => release_id === parameters.release_id)
-  const before = found?.previous_release_id ?? null
-  if (found === undefined || before === null || found.areas === null) throw new AppError('not_found')
-  const [view, oldView] = [await services.releases.pin(found.release_id), await services.releases.pin(before)]
-  if (view === null || oldView === null) throw new AppError('not_found')
+  const found = promotions.find(({ release_id }) => release_id === id)
+  if (found === undefined) return { data: await describeUnpromoted(id, services), rows: 0 }
+  const figures = await findFigures(found, call, services)
+  return { data: { ...found, figures }, rows: figures.length }
+}
+
+/** The first release of a folder can be in service without a promotion. */
+async function describeUnpromoted(id: string, { releases }: Services): Promise<ChangeFigures> {
+  const located = await releases.locate(id)
+  if (located === null) throw new AppError('not_found')
+  return {
+    promoted_at: null,
+    release_id: id,
+    previous_release_id: null,
+    in_service: releases.current()?.id === id,
+    synthetic: located.manifest.synthetic,
+    areas: null,
+    figures: [],
+  }
+}
+
+/** @returns none for the first promotion, and where one of the two releases is no longer here */
+async function findFigures(
+  { release_id, previous_release_id, areas }: PromotionChanges,
+  call: Call,
+  { releases }: Services,
+): Promise<ChangedFigure[]> {
+  if (areas === null || previous_release_id === null) return []
+  const [view, before] = [await releases.pin(release_id), await releases.pin(previous_release_id)]
+  if (view === null || before === null) return []
   await awaitPlanning(call)
+  const { engine, key, language, signal } = call
   const capabilities = key?.capabilities ?? []
-  const parts = { engine, view, before: oldView, capabilities, language, signal }
   const figures: ChangedFigure[] = []
-  for (const change of found.areas.flatMap(({ datasets }) => datasets)) {
-    const query = questionOf(change, metricOfDataset(change.dataset, capabilities), found.release_id, before)
+  for (const change of areas.flatMap(({ datasets }) => datasets)) {
+    const metric = metricOfDataset(change.dataset, capabilities)
+    const query = questionOf(change, metric, [previous_release_id, release_id])
     if (query === null) continue
-    const { data } = await compareReleases(query, parts)
+    const { data } = await compareReleases(query, { engine, view, before, capabilities, language, signal })
     figures.push({ dataset: change.dataset, query, rows: data })
   }
-  return { data: { ...found, figures }, rows: figures.length }
+  return figures
 }
 
 /** Rows of one figure: the newest months that were revised. */
@@ -76,14 +102,13 @@ const MONTHS_MAX = 24
 const questionOf = (
   { revised }: DatasetChange,
   metric: MetricCode | null,
-  release_id: string,
-  before: string,
+  [old_release_id, new_release_id]: readonly [before: string, after: string],
 ): ChangedFigure['query'] | null => {
   const months = revised.filter((period) => /^\d{4}-\d{2}$/.test(period)).slice(-MONTHS_MAX)
   if (metric === null || months.length === 0) return null
   return {
-    old_release_id: before,
-    new_release_id: release_id,
+    old_release_id,
+    new_release_id,
     metrics: [metric],
     group_by: ['reference_period'],
     filters: [{ dimension: 'reference_period', operator: 'IN', value: months }],

@@ -2,8 +2,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ChangeFigures } from '../../answers/releases.ts'
 import { type Answer, type Catalog, orNull } from '../api.ts'
-import { ComparedTable } from './panels.tsx'
-import { useSite } from './site.tsx'
+import { ComparedTable } from '../parts/panels.tsx'
+import { useSite } from '../parts/site.tsx'
 
 export function ChangedFigures({
   release,
