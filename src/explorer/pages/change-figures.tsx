@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ChangeFigures } from '../../answers/releases.ts'
 import { type Answer, type Catalog, orNull } from '../api.ts'
+import { formatMonth } from '../numbers.ts'
 import { ComparedTable } from '../parts/panels.tsx'
 import { useSite } from '../parts/site.tsx'
 
@@ -12,7 +13,7 @@ export function ChangedFigures({
   readonly release: string
   readonly catalog: Catalog
 }) {
-  const { t, api } = useSite()
+  const { t, api, language } = useSite()
   const [figures, setFigures] = useState<ChangeFigures['figures'] | null>(null)
   useEffect(() => {
     let isCurrent = true
@@ -25,6 +26,8 @@ export function ChangedFigures({
     }
   }, [api, release])
   if (figures === null) return <p class="hint">{t.loading}</p>
-  const rows = figures.flatMap((figure) => figure.rows)
+  const rows = figures.flatMap((figure) =>
+    figure.rows.map((row) => ({ ...row, label: formatMonth(row.label, language) })),
+  )
   return rows.length === 0 ? null : <ComparedTable rows={rows} catalog={catalog} head={t.month} />
 }

@@ -1,18 +1,10 @@
 /** Routes of what promotions changed. Any valid key reads which periods; by how much needs the capabilities of the metrics. */
 import { z } from 'zod'
-import { compareReleases } from '../../analytics/compare.ts'
+import { findChangedFigures } from '../../analytics/changed-figures.ts'
 import type { ChangedFigure, ChangeFigures } from '../../answers/releases.ts'
 import { AppError } from '../../errors.ts'
-import type { Capability } from '../../model/capabilities.ts'
-import {
-  capabilitiesOf,
-  factDatasetsOf,
-  METRIC_CODES,
-  type MetricCode,
-  metricOf,
-} from '../../model/metrics.ts'
 import { integerText } from '../../query/text-schemas.ts'
-import { changesOf, type DatasetChange, type PromotionChanges } from '../../release/changes.ts'
+import { changesOf, type PromotionChanges } from '../../release/changes.ts'
 import { type Manifest, RELEASE_ID } from '../../release/manifest.ts'
 import { listPromotions } from '../../release/promote.ts'
 import type { Call, DataResult, Route, Services } from '../route.ts'
@@ -37,15 +29,6 @@ async function listChanges({ query }: Call, services: Services): Promise<DataRes
   const data = (await describePromotions(services)).slice(0, Number(query.limit ?? LIMIT_DEFAULT))
   return { data, rows: data.length }
 }
-
-/** @returns the first metric that counts or adds up a dataset alone; null where the key may not read one */
-const metricOfDataset = (dataset: string, capabilities: readonly Capability[]): MetricCode | null =>
-  METRIC_CODES.find(
-    (code) =>
-      ['sum', 'count'].includes(metricOf(code).kind) &&
-      factDatasetsOf(code).join() === dataset &&
-      capabilitiesOf(code).every((capability) => capabilities.includes(capability)),
-  ) ?? null
 
 /** @throws AppError 'not_found' where the release is neither here nor was promoted */
 async function compareChanges(call: Call, services: Services): Promise<DataResult> {
@@ -84,35 +67,7 @@ async function findFigures(
   await awaitPlanning(call)
   const { engine, key, language, signal } = call
   const capabilities = key?.capabilities ?? []
-  const figures: ChangedFigure[] = []
-  for (const change of areas.flatMap(({ datasets }) => datasets)) {
-    const metric = metricOfDataset(change.dataset, capabilities)
-    const query = questionOf(change, metric, [previous_release_id, release_id])
-    if (query === null) continue
-    const { data } = await compareReleases(query, { engine, view, before, capabilities, language, signal })
-    figures.push({ dataset: change.dataset, query, rows: data })
-  }
-  return figures
-}
-
-/** Rows of one figure: the newest months that were revised. */
-const MONTHS_MAX = 24
-
-/** @returns null where no month was revised: what is new has nothing before, and undated rows have no month */
-const questionOf = (
-  { revised }: DatasetChange,
-  metric: MetricCode | null,
-  [old_release_id, new_release_id]: readonly [before: string, after: string],
-): ChangedFigure['query'] | null => {
-  const months = revised.filter((period) => /^\d{4}-\d{2}$/.test(period)).slice(-MONTHS_MAX)
-  if (metric === null || months.length === 0) return null
-  return {
-    old_release_id,
-    new_release_id,
-    metrics: [metric],
-    group_by: ['reference_period'],
-    filters: [{ dimension: 'reference_period', operator: 'IN', value: months }],
-  }
+  return findChangedFigures(areas, { engine, view, before, capabilities, language, signal })
 }
 
 export const CHANGES: readonly Route[] = [
