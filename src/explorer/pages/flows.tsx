@@ -44,9 +44,11 @@ function View({ data }: { readonly data: FlowsData }) {
         </small>
       </h1>
       <FlowsForm data={data} />
-      {ENDS.map((end) => (
-        <SideSection key={end} data={data} end={end} />
-      ))}
+      <div class="blocks">
+        {ENDS.map((end) => (
+          <SideSection key={end} data={data} end={end} />
+        ))}
+      </div>
       {data.pairs.length === 0 ? null : (
         <section aria-labelledby="directions">
           <h2 id="directions">{t.flows.directions}</h2>
@@ -94,7 +96,7 @@ function SideSection({ data, end }: { readonly data: FlowsData; readonly end: En
   const otherEnd: End = end === 'residence' ? 'hospital' : 'residence'
   const dimension = dimensionOf(catalog, dimensionAt(otherEnd, by))
   return (
-    <section aria-labelledby={end}>
+    <section aria-labelledby={end} class="block">
       <h2 id={end}>{texts.title}</h2>
       <Scroll label={`${t.keyFigures}: ${texts.title}`}>
         <table>
