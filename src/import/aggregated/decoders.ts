@@ -4,7 +4,7 @@
  */
 import { createJobWorker } from '../../workers/entry.ts'
 import { ImportError, type PackedError, packError, unpackError } from '../import-error.ts'
-import type { CodeGroups, PackedSums, Sums } from './code-groups.ts'
+import { CodeGroups, type PackedSums, type Sums } from './code-groups.ts'
 import { type FileKind, type NamePartsOf, READERS, type ReadOf } from './readers.ts'
 
 export interface DecodeJob<Kind extends FileKind = FileKind> {
@@ -41,7 +41,7 @@ export async function decode(job: DecodeJob): Promise<DecodeReply> {
   try {
     return {
       read: mapGroups(job.kind, { ...(await readJob(job)) }, (groups) =>
-        (groups as CodeGroups<readonly string[]>).pack(),
+        pack(groups as Iterable<Sums<readonly string[]>>),
       ),
     }
   } catch (error) {
@@ -57,6 +57,17 @@ const mapGroups = (kind: FileKind, result: Packed, transform: (groups: unknown) 
       (READERS[kind].groups as readonly string[]).includes(name) ? transform(value) : value,
     ]),
   )
+
+function pack(sums: Iterable<Sums<readonly string[]>>): PackedSums {
+  if (sums instanceof CodeGroups) return sums.pack()
+  const groups = [...sums]
+  const width = groups[0]?.values.length ?? 0
+  const values = new Float64Array(groups.length * width)
+  groups.forEach((group, index) => {
+    values.set(group.values, index * width)
+  })
+  return { codes: groups.map(({ codes }) => codes.join('|')).join('\n'), values }
+}
 
 function* unpack({ codes, values }: PackedSums): Generator<Sums<readonly string[]>> {
   if (values.length === 0) return
