@@ -2,6 +2,7 @@
  * By how much a release differs from the one before in the months that were revised: a metric of each dataset, month by month, as the
  * comparison of releases answers it. In: both releases and what differs by the digests of rows. Out: each comparison with its rows.
  */
+import { LRUCache } from 'lru-cache'
 import type { ChangedFigure } from '../answers/releases.ts'
 import type { Capability } from '../model/capabilities.ts'
 import { dimensionOf } from '../model/dimensions.ts'
@@ -14,11 +15,31 @@ import { type CompareParts, compareReleases } from './compare.ts'
 /** Rows of a figure: the newest months that were revised. */
 const MONTHS_MAX = 24
 
+/** Figures in memory. Two releases never change, and the home page asks for those of the newest promotion each time. */
+const FIGURES_MAX = 16
+const cache = new LRUCache<string, Promise<readonly ChangedFigure[]>>({ max: FIGURES_MAX })
+
 /** @throws AppError as the comparison does */
-export async function findChangedFigures(
+export function findChangedFigures(
   areas: readonly AreaChange[],
   parts: CompareParts,
-): Promise<ChangedFigure[]> {
+): Promise<readonly ChangedFigure[]> {
+  const { before, view, capabilities, language } = parts
+  const key = [before.id, view.id, language, ...[...capabilities].sort()].join(' ')
+  const cached = cache.get(key)
+  if (cached !== undefined) return cached
+  // Ignore the client's abort signal: other requests may wait for the same figures.
+  const { signal: _signal, ...shared } = parts
+  const finding = compareDatasets(areas, shared)
+  cache.set(key, finding)
+  finding.catch(() => cache.delete(key))
+  return finding
+}
+
+async function compareDatasets(
+  areas: readonly AreaChange[],
+  parts: CompareParts,
+): Promise<readonly ChangedFigure[]> {
   const figures: ChangedFigure[] = []
   for (const { dataset, revised } of areas.flatMap(({ datasets }) => datasets)) {
     const table = FACT_TABLES.find((name) => name === dataset)

@@ -159,6 +159,16 @@ t.test('a health region that is not known is no place among the others', async (
     codes,
     all.filter((region) => region !== null),
   )
+  const { body: rows } = await client.query({
+    metrics: ['icsap_admissions'],
+    group_by: ['residence_health_region', 'residence_municipality'],
+    totals: [['residence_health_region'], []],
+    include_ignored: false,
+    limit: 1,
+  })
+  const byRegion: Answered['data'] =
+    rows.totals.find((total: { group_by: string[] }) => total.group_by.length === 1)?.data ?? []
+  t.same(codesOf(byRegion).filter((region) => region === null).length, 1, 'totals count those of no region')
 })
 
 t.test('a municipality: where it lies, flows of the collected months, stocks of the newest', async (t) => {

@@ -135,7 +135,7 @@ export interface AdmissionContext {
   readonly hasRegions?: boolean
 }
 
-/** @returns the weight of each procedure, which add up to 1 in the mean of the country */
+/** @returns the weight of each procedure, which add up to about 1 in the mean of the country */
 function weightsOf(uf: string, period: number): number[] {
   const { admissions, avoidable } = regionOf(uf)
   return SHARES.map((share, kind) => {

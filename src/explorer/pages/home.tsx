@@ -18,7 +18,7 @@ import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { WhenNear } from '../parts/when-near.tsx'
 import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
-import { ChangedFigures } from './change-figures.tsx'
+import { ChangedFigures } from './changed-figures.tsx'
 import { examplesOf } from './examples.ts'
 import { loadCatalog } from './explore-load.ts'
 

@@ -98,11 +98,11 @@ async function listValues(request: Call): Promise<DataResult> {
     rows
       .filter((row) => row.position !== null)
       .map((row) => ({
-        code: row.code as DimensionValue['code'],
-        name: row.name as string | null,
+        code: (row.code ?? null) as DimensionValue['code'],
+        name: (row.name ?? null) as string | null,
         ...(parent === null
           ? {}
-          : { parent: { dimension: parent, code: row.parent as DimensionValue['code'] } }),
+          : { parent: { dimension: parent, code: (row.parent ?? null) as DimensionValue['code'] } }),
       }))
   let meta: Record<string, JsonValue> = {}
   const filters = await widenMunicipalities(readFilters(query.filters), engine, view, { signal })

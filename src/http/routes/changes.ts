@@ -60,7 +60,7 @@ async function findFigures(
   { release_id, previous_release_id, areas }: PromotionChanges,
   call: Call,
   { releases }: Services,
-): Promise<ChangedFigure[]> {
+): Promise<readonly ChangedFigure[]> {
   if (areas === null || previous_release_id === null) return []
   const [view, before] = [await releases.pin(release_id), await releases.pin(previous_release_id)]
   if (view === null || before === null) return []

@@ -5,7 +5,7 @@
  */
 import { both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
-import { type DimensionCode, hasUnknowns, isPopulation } from '../../model/dimensions.ts'
+import { type DimensionCode, hasUnknowns, isMunicipality, isPopulation } from '../../model/dimensions.ts'
 import { isFlowMetric, type Measure } from '../../model/metrics.ts'
 import { notesBeyond, uniqueNotes } from '../../model/note-sentences.ts'
 import type { Note } from '../../model/notes.ts'
@@ -137,6 +137,8 @@ const regroupQuery = (
       (!query.group_by.some((code) => code === field) || group_by.some((code) => code === field)),
   ),
   totals: [],
+  // Totals count a larger place that is not known.
+  include_ignored: query.include_ignored || !group_by.some(isMunicipality),
   compare_to: null,
   having: [],
   rank: false,

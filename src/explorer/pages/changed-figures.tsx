@@ -1,7 +1,7 @@
 /** Table of how much the newest promotion changed in the months that it revised. The browser loads it, because it compares releases row by row. */
 import { useEffect, useState } from 'preact/hooks'
 import type { ChangeFigures } from '../../answers/releases.ts'
-import { type Answer, type Catalog, orNull } from '../api.ts'
+import { type Answer, ApiFailure, type Catalog } from '../api.ts'
 import { formatMonth } from '../numbers.ts'
 import { ComparedTable } from '../parts/panels.tsx'
 import { useSite } from '../parts/site.tsx'
@@ -18,9 +18,16 @@ export function ChangedFigures({
   useEffect(() => {
     let isCurrent = true
     if (api === undefined) return
-    orNull(api.get<Answer<ChangeFigures>>(`/v1/changes/${release}`)).then((answer) => {
-      if (isCurrent) setFigures(answer?.data.figures ?? [])
-    })
+    api.get<Answer<ChangeFigures>>(`/v1/changes/${release}`).then(
+      ({ data }) => {
+        if (isCurrent) setFigures(data.figures)
+      },
+      (error: unknown) => {
+        // Without figures, the page says which months were revised.
+        if (!(error instanceof ApiFailure)) throw error
+        if (isCurrent) setFigures([])
+      },
+    )
     return () => {
       isCurrent = false
     }
