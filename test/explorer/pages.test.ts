@@ -443,7 +443,15 @@ t.test('a place has the avoidable admissions of its residents beside those of th
     t.equal(cells[3], shown(state[metric] ?? 0, decimals), metric)
     t.equal(cells[4], 'sem dado', 'other states were not collected')
   }
-  t.match(textOf(html), /Insuficiência cardíaca 17/)
+  const { data: groups } = await ask({
+    metrics: ['icsap_admissions'],
+    group_by: ['icsap_group'],
+    filters: [
+      { dimension: 'residence_municipality', operator: 'EQ', value: 1400100 },
+      { dimension: 'icsap_group', operator: 'EQ', value: '11' },
+    ],
+  })
+  t.ok(textOf(html).includes(`Insuficiência cardíaca ${groups[0].metrics.icsap_admissions}`))
   t.match(html, /href="\/explorer\/places\/municipality\/1400100\/flows"/)
   const region = textOf((await get('/explorer/places/region/1')).html)
   t.notMatch(region, /Internações de quem mora aqui/, 'residence has no such level')
@@ -508,12 +516,13 @@ t.test('a rate that is used up is said in words', async (t) => {
 })
 
 t.test('limits, comparator and status stand beside the values, as text and symbol', async (t) => {
-  const question = 'm=hospital_mortality_share&by=state&limits=0.95&compare=region&status=yes'
+  const question = 'm=hospital_mortality_share&by=state&from=2026-03&limits=0.95&compare=region&status=yes'
   const [{ status, html }, answer] = await Promise.all([
     get(`/explorer?${question}`),
     ask({
       metrics: ['hospital_mortality_share'],
       group_by: ['state'],
+      filters: [{ dimension: 'reference_period', operator: 'GTE', value: '2026-03' }],
       limits: 0.95,
       compare_to: { with: 'region' },
       status: true,

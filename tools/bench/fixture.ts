@@ -31,7 +31,7 @@ import { type Chance, createChance } from '../demo/random.ts'
 import { run, runTool } from './children.ts'
 
 /** Increase it when `import` gives other results for the same files, so that older fixtures are not reused. */
-const FIXTURE_VERSION = 4
+const FIXTURE_VERSION = 5
 
 export interface Fixture {
   readonly scale: 'small' | 'national'
