@@ -1,8 +1,10 @@
 /** Profiles of places: every number equals that of the query beside it; what a key may not read is left out; refusals. */
 import t, { type Test } from 'tap'
 import { PROFILE_INDICATORS, PROFILE_LEVELS } from '../../src/model/profiles/index.ts'
+import { STATES } from '../../src/model/territory/states.ts'
 import { openClient } from '../fixtures/client.ts'
 import { createDraws } from '../fixtures/draws.ts'
+import { forgeRelease } from '../fixtures/forged-release.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -192,6 +194,34 @@ t.test('a municipality: where it lies, flows of the collected months, stocks of 
   t.equal(byMetric.get('facilities_count')?.comparator, null, 'counts of unequal places are not compared')
   const again = await client.get('/v1/profiles/municipality/1400100')
   t.same(again.body.data, body.data, 'six digits name the same place')
+})
+
+t.test('a state stands beside the country in the same months, as far as the country has some', async (t) => {
+  const { sih } = small.result
+  if (sih === null || sih === undefined) throw new Error('the release has admissions')
+  const states = STATES.map(({ uf }) => uf)
+  const complete = await forgeRelease(small.releasesDir, sih, (_folder, manifest) => {
+    // In April all states were collected, in May Acre and Roraima.
+    for (const coverage of Object.values(manifest.coverage))
+      if (coverage[202604] !== undefined) Object.assign(coverage, { 202604: { ...coverage[202604], states } })
+  })
+  const analytics = await forgeRelease(small.releasesDir, small.result.analytics, (_folder, manifest) => {
+    manifest.components.sih = complete
+  })
+  const periodOf = async (place: string) => {
+    const { status, body, text } = await client.get(`/v1/profiles/${place}?expected_release_id=${analytics}`)
+    t.equal(status, 200, text.slice(0, 300))
+    const { period, comparator } =
+      indicatorsOf(body.data).find(({ metric }) => metric === 'admissions_per_10k') ?? {}
+    return { period, hasComparator: typeof comparator === 'number' }
+  }
+  const april = { from: '2026-04', to: '2026-04', months: 1 }
+  t.match(await periodOf('country/BR'), { period: april, hasComparator: false })
+  t.match(await periodOf('state/RR'), { period: april, hasComparator: true })
+  t.match(await periodOf('municipality/1400100'), {
+    period: { from: '2026-03', to: '2026-05', months: 3 },
+    hasComparator: true,
+  })
 })
 
 t.test('only what the key may read; English; validators; refusals', async (t) => {

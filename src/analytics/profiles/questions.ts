@@ -40,7 +40,10 @@ const COURSE_YEARS = 10
 /** Most rows of a query: all municipalities. */
 const ROWS_MAX = 10_000
 
-/** Months of a value: one month for stocks, up to twelve for flows. A year of a yearly source is its last month. */
+/**
+ * Months of a value: one month for stocks, up to twelve for flows. A year of a yearly source is its last month. A place that is
+ * compared with the country has the newest months of which both have values, if there are such.
+ */
 export interface Span {
   readonly unit: 'month' | 'year'
   /** YYYYMM. */
@@ -115,26 +118,16 @@ async function planQuestions(place: ProfilePlace, parts: AnswerParts): Promise<P
     if (!hasMonths(first.metric)) {
       for (const indicator of group.indicators) add(null, indicator)
     } else {
-      await nextSlice()
-      const { plan } = await prepareQuery(
-        parseQuery({
-          metrics: group.indicators.map(({ metric }) => metric),
-          group_by: ['reference_period'],
-          filters: placeFilters(group.dimension, place.code),
-        }),
-        parts,
-      )
-      notes.push(...plan.notes)
+      const metrics = group.indicators.map(({ metric }) => metric)
+      const ofPlace = await collectedMonths(metrics, placeFilters(group.dimension, place.code), parts)
+      notes.push(...ofPlace.notes)
+      // A place stands beside the country in the same months; a state may publish a month before all have.
+      const ofCountry =
+        PROFILE_COMPARATORS[place.level] === 'country' ? await collectedMonths(metrics, [], parts) : null
       for (const indicator of group.indicators) {
-        const missing = new Set(
-          plan.missing.flatMap(({ metrics, periods }) =>
-            metrics.some((code) => code === indicator.metric) ? periods : [],
-          ),
-        )
-        const span = spanOf(
-          indicator.metric,
-          plan.spinePeriods.filter((period) => !missing.has(period)),
-        )
+        const months = ofPlace.monthsOf(indicator.metric)
+        const shared = months.filter((month) => ofCountry?.monthsOf(indicator.metric).includes(month))
+        const span = spanOf(indicator.metric, shared.length > 0 ? shared : months)
         if (span !== null) add(span, indicator)
       }
     }
@@ -142,6 +135,25 @@ async function planQuestions(place: ProfilePlace, parts: AnswerParts): Promise<P
       questions.push({ indicators, dimension: group.dimension, span })
   }
   return { questions, notes }
+}
+
+/** @returns the months in which each metric has a value at the place, ascending, and the notes on the others */
+async function collectedMonths(
+  metrics: readonly MetricCode[],
+  filters: readonly JsonValue[],
+  parts: AnswerParts,
+): Promise<{ readonly notes: readonly Note[]; monthsOf(metric: MetricCode): readonly number[] }> {
+  await nextSlice()
+  const { plan } = await prepareQuery(parseQuery({ metrics, group_by: ['reference_period'], filters }), parts)
+  return {
+    notes: plan.notes,
+    monthsOf(metric) {
+      const missing = new Set(
+        plan.missing.flatMap((gap) => (gap.metrics.some((code) => code === metric) ? gap.periods : [])),
+      )
+      return plan.spinePeriods.filter((period) => !missing.has(period))
+    },
+  }
 }
 
 const areaOfMetric = (metric: MetricCode) => areaOf(datasetOf(factDatasetsOf(metric)[0] ?? 'population').area)
