@@ -25,8 +25,6 @@ import {
 import type { Table } from '../../model/required-tables.ts'
 import { OUTPATIENT_TABLES } from '../../model/sia/datasets.ts'
 import { ADMISSION_TABLES } from '../../model/sih/datasets.ts'
-import { DEATH_TABLES } from '../../model/sim/datasets.ts'
-import { BIRTH_TABLES } from '../../model/sinasc/datasets.ts'
 import { FACT_TABLES } from '../../release/coverage.ts'
 import type { Manifest } from '../../release/manifest.ts'
 import { collectedPeriods, componentManifests, type ReleaseView, storedPeriods } from '../../release/view.ts'
@@ -118,8 +116,14 @@ export const fewFacilityMembers = (few: FewFacilities, period: number): Sql =>
 const fewFacilitiesName = ({ source }: FewFacilities, period: number): string =>
   `members facility ${period} of ${source}`
 
-const VITAL_TABLES = [...DEATH_TABLES, ...BIRTH_TABLES]
 const MONTHS_OF_YEAR = 12
+/** Tables of files by year, such as deaths and births. A year of them has as many rows as a month of admissions. */
+const YEARLY_TABLES = FACT_TABLES.filter(
+  (dataset) =>
+    !isCnes(dataset) &&
+    isAddedUp(dataset) &&
+    ![...ADMISSION_TABLES, ...OUTPATIENT_TABLES].some((monthly) => monthly === dataset),
+)
 
 /** Larger than the number of hospitals in the country. */
 const FEW_FACILITIES = 20_000
@@ -330,11 +334,10 @@ export function residentRelations(view: ReleaseView): ResidentRelation[] {
   // Other facts are small: transfers have a few thousand rows a year.
   for (const dataset of FACT_TABLES) if (!isCnes(dataset) && !isAddedUp(dataset)) addFlows(dataset, 0)
   for (const period of older) addSmall(period)
-  // A year of deaths and births has as many rows as a month of admissions.
-  for (const dataset of VITAL_TABLES) addFlows(dataset, 0, MONTHS_OF_YEAR)
+  for (const dataset of YEARLY_TABLES) addFlows(dataset, 0, MONTHS_OF_YEAR)
   for (const period of older) addFacts(period)
   for (const dataset of ADMISSION_TABLES) addFlows(dataset, 1)
-  for (const dataset of VITAL_TABLES) addFlows(dataset, MONTHS_OF_YEAR)
+  for (const dataset of YEARLY_TABLES) addFlows(dataset, MONTHS_OF_YEAR)
   // A month of production has more rows than a year of all others.
   for (const dataset of OUTPATIENT_TABLES) addFlows(dataset, 0)
   return relations
