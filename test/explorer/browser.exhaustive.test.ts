@@ -629,7 +629,7 @@ t.test('what cannot be answered is said in words, with a way on', async (t) => {
     `/explorer?m=bed_capacity_existing&release=${release.result.analytics.replace(/.$/, 'x')}`,
   )
   t.match(await gone.page.locator('[role=alert]').innerText(), /não está mais neste servidor/, '409')
-  await gone.page.getByText('Seguir a versão em serviço').first().click()
+  await gone.page.getByText('Seguir a versão em uso').first().click()
   await settle(gone.page)
   t.equal(await gone.page.locator('table.results').count(), 1, 'the release in service answers')
 
@@ -757,7 +757,7 @@ const TASKS: readonly Task[] = [
       const text = await rowOf(page, 'infant_mortality_rate')
       t.match(text, shown(indicator.value, 2))
       t.match(text, shown(indicator.comparator, 2), 'the state beside it')
-      const words = { lower: 'menor que lá', similar: 'parecido', higher: 'maior que lá' }
+      const words = { lower: 'menor que no estado', similar: 'parecido', higher: 'maior que no estado' }
       t.match(text, words[indicator.significance as keyof typeof words])
     },
   },

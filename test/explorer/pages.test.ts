@@ -162,6 +162,14 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   t.equal((await get('/explorer/facilities/0000000')).status, 404)
 })
 
+/** From the nearer end: the percentile is the part of the other places that are smaller. */
+function rankText(peers: { rank: number; places: number; percentile: number }): string {
+  const fromSmallest = Math.round((peers.percentile * (peers.places - 1)) / 100) + 1
+  const end =
+    fromSmallest < peers.rank ? `${shown(fromSmallest, 0)}º menor` : `${shown(peers.rank, 0)}º maior`
+  return `${end} de ${shown(peers.places, 0)}`
+}
+
 t.test('the page of a place has every number of its profile, and finds its facilities', async (t) => {
   for (const path of ['municipality/1400100', 'country/BR']) {
     const response = await fetch(`${server.address}/v1/profiles/${path}`, {
@@ -180,7 +188,9 @@ t.test('the page of a place has every number of its profile, and finds its facil
           if (typeof indicator[name] === 'number')
             t.ok(text.includes(shown(indicator[name], indicator.decimals)), `${indicator.metric} ${name}`)
         if (indicator.peers !== null)
-          t.ok(text.includes(`${shown(indicator.peers.rank, 0)}º maior de`), `${indicator.metric} rank`)
+          t.ok(text.includes(rankText(indicator.peers)), `${indicator.metric} rank`)
+        if (indicator.period?.months > 1)
+          t.ok(text.includes(`, ${indicator.period.months} meses`), `${indicator.metric} months`)
       }
     }
     t.ok(count >= 12, `${path}: ${count} indicators`)
@@ -218,8 +228,8 @@ t.test(
     const states = await ask({ metrics: ['facilities_per_100k'], group_by: ['state'] })
     for (const { label, metrics } of states.data)
       t.ok(text.includes(`${label} ${shown(metrics.facilities_per_100k, 2)}`), label)
-    t.match(text, /Cadastro \(CNES\) mai 2026 3 /, 'newest month and number of months')
-    t.match(text, /É a primeira versão em serviço aqui/)
+    t.match(text, /Cadastro \(CNES\) mar–mai 2026 3 /, 'first and newest month, and number of months')
+    t.match(text, /É a primeira versão em uso aqui/)
   },
 )
 

@@ -1,6 +1,6 @@
 /** Small drawings beside numbers: the course of a value, and its place among others. Drawn on the server as well as in the browser. */
 import type { ProfileIndicator } from '../api-profiles.ts'
-import { formatMonth, formatNumber } from '../numbers.ts'
+import { formatMonth, formatMonths, formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 
 const WIDTH = 132
@@ -15,7 +15,10 @@ function scaleTo(value: number, low: number, high: number, length: number): numb
   return Math.round(position * 10) / 10
 }
 
-/** The course of a value as a line; months without a value interrupt it. */
+/**
+ * The course of a value as a line above its first and last month; months without a value interrupt it. On a scale that other
+ * places share, the line stands alone, and a flat one says how high the value is.
+ */
 export function Course(props: {
   readonly points: readonly { readonly period: string; readonly value: number | null }[]
   readonly decimals: number
@@ -32,6 +35,15 @@ export function Course(props: {
   const last = measured.at(-1)
   if (first === undefined || last === undefined || measured.length < 2) return null
   const values = measured.map(({ value }) => value)
+  const span = isYearly
+    ? `${first.period.slice(0, 4)}–${last.period.slice(0, 4)}`
+    : formatMonths(first.period, last.period, language)
+  if (range === undefined && values.every((value) => value === first.value))
+    return (
+      <span class="unit course-months">
+        {t.profile.noChange}, {span}
+      </span>
+    )
   const [low, high] = range ?? [Math.min(...values), Math.max(...values)]
   const at = ({ index, value }: { readonly index: number; readonly value: number }): string =>
     `${scaleTo(index, 0, points.length - 1, WIDTH)},${scaleTo(high + low - value, low, high, COURSE_HEIGHT)}`
@@ -49,13 +61,16 @@ export function Course(props: {
   )
   const [x, y] = at(last).split(',')
   return (
-    <svg class="course" viewBox={`0 0 ${WIDTH} ${COURSE_HEIGHT}`} role="img" aria-label={text}>
-      <title>{text}</title>
-      {runs.map((run) => (
-        <polyline key={run[0]} points={run.length === 1 ? `${run[0]} ${run[0]}` : run.join(' ')} />
-      ))}
-      <circle cx={x} cy={y} r="3" />
-    </svg>
+    <>
+      <svg class="course" viewBox={`0 0 ${WIDTH} ${COURSE_HEIGHT}`} role="img" aria-label={text}>
+        <title>{text}</title>
+        {runs.map((run) => (
+          <polyline key={run[0]} points={run.length === 1 ? `${run[0]} ${run[0]}` : run.join(' ')} />
+        ))}
+        <circle cx={x} cy={y} r="3" />
+      </svg>
+      {range === undefined ? <span class="unit course-months">{span}</span> : null}
+    </>
   )
 }
 

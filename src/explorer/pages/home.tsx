@@ -10,7 +10,7 @@ import type { ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { PlaceMap } from '../drawings/map.tsx'
 import { Course } from '../drawings/sparks.tsx'
-import { formatMonth, formatNumber, type Language } from '../numbers.ts'
+import { formatMonths, formatNumber, type Language } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { changeLines, questionOfChanges } from '../parts/changes.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
@@ -237,8 +237,15 @@ function StatesOnMap({ data }: { readonly data: HomeData }) {
   )
 }
 
-const periodOf = (period: string, language: Language): string =>
-  /-\d\d$/.test(period) ? formatMonth(period, language) : period
+/** @returns first and last of the periods, e.g. fev–mai 2026 or 2022–2025 */
+function spanOf(periods: readonly string[], language: Language): string {
+  const sorted = [...periods].sort()
+  const [from] = sorted
+  const to = sorted.at(-1)
+  if (from === undefined || to === undefined) return '–'
+  if (/-\d\d$/.test(to)) return formatMonths(from, to, language)
+  return from === to ? to : `${from}–${to}`
+}
 
 function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
   const { t, language, href } = useSite()
@@ -250,7 +257,7 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
         <thead>
           <tr>
             <th scope="col">{t.area}</th>
-            <th scope="col">{t.home.newest}</th>
+            <th scope="col">{t.home.span}</th>
             <th scope="col" class="number">
               {t.home.periods}
             </th>
@@ -265,7 +272,7 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
               <th scope="row">
                 <a href={href(`/explorer/releases/${release_id}`)}>{t.areas[area] ?? area}</a>
               </th>
-              <td>{periodOf([...periods].sort().at(-1) ?? '–', language)}</td>
+              <td>{spanOf(periods, language)}</td>
               <td class="number">{formatNumber(periods.length, 0, language)}</td>
               <td class="number">{formatNumber(rows, 0, language)}</td>
             </tr>

@@ -9,7 +9,7 @@ import type { Profile, ProfileAnswer, ProfilePlace } from '../api-profiles.ts'
 import { noteText } from '../catalog-texts.ts'
 import { PointsMap } from '../drawings/points-map.tsx'
 import type { LoadContext, PageModule } from '../page.ts'
-import { Ages, ProfileBlock } from '../parts/profile-table.tsx'
+import { Ages, nameOfComparator, ProfileBlock, Reading } from '../parts/profile-table.tsx'
 import { loadResidents, ResidentAdmissions, type ResidentsData } from '../parts/resident-admissions.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
@@ -115,8 +115,10 @@ function View({ data }: { readonly data: PlaceData }) {
         </small>
       </h1>
       <p class="hint">
-        {t.profile.lead} {comparator === null ? null : t.profile.comparedWith(nameOf(comparator, t.country))}
+        {t.profile.lead}{' '}
+        {comparator === null ? null : t.profile.comparedWith(nameOfComparator(comparator, t))}
       </p>
+      <Reading profile={profile} />
       <nav class="shortcuts" aria-label={t.profile.blocks}>
         {blocks.map(({ code, label }) => (
           <a class="button" key={code} href={`#${code}`}>
@@ -146,7 +148,7 @@ function View({ data }: { readonly data: PlaceData }) {
           )}
         >
           {labelOf(metricOf(catalog, 'bed_capacity_existing'), language)} {t.by}{' '}
-          {labelOf(dimensionOf(catalog, innerLevel), language)}
+          {labelOf(dimensionOf(catalog, innerLevel), language).toLowerCase()}
         </a>
         <a class="button" href={`/explorer/api/v1/profiles/${place.level}/${place.code}`} data-download>
           {t.profile.asJson}
@@ -194,69 +196,81 @@ function Parents({ places }: { readonly places: readonly ProfilePlace[] }) {
   )
 }
 
+const titleOf = ({ trade_name, legal_name, cnes_code }: Facility): string =>
+  trade_name ?? legal_name ?? cnes_code
+
 function Facilities({ data }: { readonly data: PlaceData }) {
   const { t, href, isLive, visit, language } = useSite()
   const questionHref = useQuestionHref()
   const { facilities, facilitiesQuery, text, profile } = data
   const { place } = profile
   if (facilitiesQuery === '' || (facilities.length === 0 && text === '')) return null
+  // A search has its best matches first; without one, the API's order is that of the codes, which nobody looks for.
+  const listed =
+    text === ''
+      ? [...facilities].sort((left, right) => titleOf(left).localeCompare(titleOf(right), 'pt'))
+      : facilities
+  const onlyBeds = POINT_FILTERS[place.level] ?? ''
   const uf = place.level === 'state' ? place : place.parents.find(({ level }) => level === 'state')
   return (
     <section aria-labelledby="facilities" class="facilities">
       <h2 id="facilities">{t.facilities}</h2>
-      {isLive ? (
-        <WhenNear
-          draw={() => (
-            <PointsMap
-              level={place.level}
-              code={String(place.code)}
-              uf={String(uf?.code ?? '')}
-              filter={`${facilitiesQuery}${POINT_FILTERS[place.level] ?? ''}`}
-            />
-          )}
-        />
-      ) : null}
-      <form class="line" action={visit.path} data-go>
-        {language === 'en' ? <input type="hidden" name="lang" value="en" /> : null}
-        <label for="facility-text">{t.profile.findFacility}</label>
-        <input
-          id="facility-text"
-          type="search"
-          name="facility"
-          defaultValue={text}
-          autocomplete="off"
-          maxLength={SEARCH_MAX}
-        />
-        <button type="submit">{t.search}</button>
-      </form>
-      {facilities.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
-      <ul class="results-list columns">
-        {facilities.map((facility) => (
-          <li key={facility.cnes_code}>
-            <a href={href(`/explorer/facilities/${facility.cnes_code}`)}>
-              {facility.trade_name ?? facility.legal_name ?? facility.cnes_code}
-            </a>{' '}
-            <span class="hint">{facility.facility_type_name}</span>
-          </li>
-        ))}
-      </ul>
-      {data.hasMoreFacilities ? (
-        <p class="hint">
-          {t.facilitiesShown(FACILITIES_SHOWN)}{' '}
-          <a
-            href={questionHref(
-              change(EMPTY_QUESTION, {
-                metrics: ['facilities_count'],
-                filters: { [place.level]: [String(place.code)] },
-                groupBy: ['facility_type'],
-                order: '-facilities_count',
-              }),
+      <div class="map-and-list">
+        {isLive ? (
+          <WhenNear
+            draw={() => (
+              <PointsMap
+                level={place.level}
+                code={String(place.code)}
+                uf={String(uf?.code ?? '')}
+                filter={`${facilitiesQuery}${onlyBeds}`}
+                isOnlyBeds={onlyBeds !== ''}
+              />
             )}
-          >
-            {t.facilitiesByType}
-          </a>
-        </p>
-      ) : null}
+          />
+        ) : null}
+        <div>
+          <form class="line" action={visit.path} data-go>
+            {language === 'en' ? <input type="hidden" name="lang" value="en" /> : null}
+            <label for="facility-text">{t.profile.findFacility}</label>
+            <input
+              id="facility-text"
+              type="search"
+              name="facility"
+              defaultValue={text}
+              autocomplete="off"
+              maxLength={SEARCH_MAX}
+            />
+            <button type="submit">{t.search}</button>
+          </form>
+          {facilities.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
+          <ul class="results-list columns">
+            {listed.map((facility) => (
+              <li key={facility.cnes_code}>
+                <a href={href(`/explorer/facilities/${facility.cnes_code}`)}>{titleOf(facility)}</a>{' '}
+                <span class="hint">{facility.facility_type_name}</span>
+              </li>
+            ))}
+          </ul>
+          {data.hasMoreFacilities ? (
+            <p class="hint">
+              {t.facilitiesShown(FACILITIES_SHOWN)}{' '}
+              <a
+                href={questionHref(
+                  change(EMPTY_QUESTION, {
+                    metrics: ['facilities_count'],
+                    filters: { [place.level]: [String(place.code)] },
+                    groupBy: ['facility_type'],
+                    order: '-facilities_count',
+                  }),
+                )}
+              >
+                {t.facilitiesByType}
+              </a>
+            </p>
+          ) : null}
+        </div>
+      </div>
     </section>
   )
 }

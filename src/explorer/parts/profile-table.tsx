@@ -2,8 +2,9 @@
 import type { Profile, ProfileIndicator, ProfilePlace } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { Course, Strip } from '../drawings/sparks.tsx'
-import { formatMonth, formatNumber, type Language } from '../numbers.ts'
+import { formatMonths, formatNumber, type Language } from '../numbers.ts'
 import { change, EMPTY_QUESTION, type Question } from '../question.ts'
+import { TEXTS, type Texts } from '../texts.ts'
 import { Scroll } from './scroll.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
 
@@ -21,12 +22,13 @@ export function questionOfIndicator({ metric, period, query }: ProfileIndicator)
   })
 }
 
-function questionOfPeers(indicator: ProfileIndicator): Question {
+/** @param isFromSmallest order of the places, which is that of the rank */
+function questionOfPeers(indicator: ProfileIndicator, isFromSmallest: boolean): Question {
   const question = questionOfIndicator(indicator)
   return change(question, {
     groupBy: Object.keys(question.filters),
     filters: {},
-    order: `-${indicator.metric}`,
+    order: `${isFromSmallest ? '' : '-'}${indicator.metric}`,
     ignored: false,
   })
 }
@@ -38,23 +40,41 @@ const questionOfCourse = (indicator: ProfileIndicator): Question =>
     view: 'lines',
   })
 
-/** @returns e.g. mai 2026, 2025, or jun 2025 – mai 2026 */
+/** @returns e.g. mai 2026, 2025, or fev–mai 2026, 4 meses: values summed over more or fewer months are not comparable */
 export function periodText({ period }: ProfileIndicator, language: Language): string {
   if (period === null) return ''
   if (period.unit === 'year') return period.to.slice(0, 4)
-  const to = formatMonth(period.to, language)
-  return period.from === period.to ? to : `${formatMonth(period.from, language)} – ${to}`
+  const months = formatMonths(period.from, period.to, language)
+  return period.months === 1 ? months : `${months}, ${TEXTS[language].monthsOld(String(period.months))}`
 }
+
+/** @returns name as a heading beside a place that may have the same one, e.g. São Paulo (estado) */
+export const nameOfComparator = ({ level, name }: ProfilePlace, t: Texts): string =>
+  level === 'country' ? t.country : `${name} (${t.levels[level] ?? level})`
+
+/** The API compares ratios only, and gives no value of a comparator that was not collected in full. */
+const isCompared = ({ kind }: ProfileIndicator): boolean => kind === 'ratio'
+const isIncomplete = (indicator: ProfileIndicator): boolean =>
+  isCompared(indicator) && indicator.value !== null && indicator.comparator === null
+const hasPeers = ({ value, peers }: ProfileIndicator): boolean =>
+  value !== null && peers !== null && peers.places > 1
+/** Counts have no strip: a few large places would stretch it so far that all others fall onto one point. */
+const hasStrip = (indicator: ProfileIndicator): boolean => isCompared(indicator) && hasPeers(indicator)
+const hasCourse = ({ course }: ProfileIndicator): boolean =>
+  (course?.points.filter(({ value }) => value !== null).length ?? 0) > 1
 
 export function ProfileBlock(props: {
   readonly block: Profile['blocks'][number]
   readonly comparator: ProfilePlace | null
 }) {
   const { t } = useSite()
-  const { block, comparator } = props
-  const name = comparator?.level === 'country' ? t.country : comparator?.name
-  const hasComparator = block.indicators.some((indicator) => indicator.comparator !== null)
-  const hasCourse = block.indicators.some(({ course }) => course !== null)
+  const { block } = props
+  const comparator = block.indicators.some(isCompared) ? props.comparator : null
+  const columns = {
+    comparator,
+    peers: block.indicators.some(hasPeers),
+    course: block.indicators.some(hasCourse),
+  }
   return (
     <section class="block">
       <h2 id={block.code}>{block.label}</h2>
@@ -66,23 +86,18 @@ export function ProfileBlock(props: {
               <th scope="col" class="number">
                 {t.value}
               </th>
-              {hasComparator ? (
+              {comparator === null ? null : (
                 <th scope="col" class="number">
-                  {name}
+                  {nameOfComparator(comparator, t)}
                 </th>
-              ) : null}
-              <th scope="col">{t.profile.among}</th>
-              {hasCourse ? <th scope="col">{t.profile.course}</th> : null}
+              )}
+              {columns.peers ? <th scope="col">{t.profile.among}</th> : null}
+              {columns.course ? <th scope="col">{t.profile.course}</th> : null}
             </tr>
           </thead>
           <tbody>
             {block.indicators.map((indicator) => (
-              <IndicatorRow
-                key={indicator.metric}
-                indicator={indicator}
-                comparator={hasComparator ? (name ?? '') : null}
-                hasCourse={hasCourse}
-              />
+              <IndicatorRow key={indicator.metric} indicator={indicator} columns={columns} />
             ))}
           </tbody>
         </table>
@@ -93,13 +108,17 @@ export function ProfileBlock(props: {
 
 function IndicatorRow(props: {
   readonly indicator: ProfileIndicator
-  readonly comparator: string | null
-  readonly hasCourse: boolean
+  /** Columns that the block has. */
+  readonly columns: {
+    readonly comparator: ProfilePlace | null
+    readonly peers: boolean
+    readonly course: boolean
+  }
 }) {
   const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
-  const { indicator, comparator, hasCourse } = props
-  const { metric, label, unit, decimals, value, lower, upper, peers, course, significance } = indicator
+  const { indicator, columns } = props
+  const { metric, label, unit, decimals, value, lower, upper, course } = indicator
   const show = (number: number): string => formatNumber(number, decimals, language)
   const about = [
     unitOutsideLabel({ label, label_en: label, unit }, language),
@@ -122,36 +141,22 @@ function IndicatorRow(props: {
           </a>
         )}
         {lower === null || upper === null ? null : (
-          <span class="unit" title={t.profile.limits}>
-            {show(lower)} – {show(upper)}
+          <span class="unit">
+            <abbr title={t.profile.limits}>{t.profile.interval}</abbr> {show(lower)} – {show(upper)}
           </span>
         )}
       </td>
-      {comparator === null ? null : (
-        <td class={indicator.comparator === null ? 'number none' : 'number'} data-label={comparator}>
-          {indicator.comparator === null ? '–' : show(indicator.comparator)}
-          {significance === null || significance === 'not_compared' ? null : (
-            <span class="unit">{t.profile.significance[significance]}</span>
-          )}
-        </td>
+      {columns.comparator === null ? null : (
+        <ComparatorCell indicator={indicator} comparator={columns.comparator} />
       )}
-      <td data-label={t.profile.among}>
-        {value === null || peers === null || peers.places < 2 ? (
-          '–'
-        ) : (
-          <>
-            <Strip value={value} peers={peers} decimals={decimals} />
-            <a class="rank" href={questionHref(questionOfPeers(indicator))}>
-              {t.profile.rank(formatNumber(peers.rank, 0, language), formatNumber(peers.places, 0, language))}
-            </a>
-          </>
-        )}
-      </td>
-      {hasCourse ? (
-        <td data-label={t.profile.course}>
-          {course === null || course.points.length < 2 ? (
-            '–'
-          ) : (
+      {columns.peers ? (
+        <td data-label={t.profile.among} class={hasPeers(indicator) ? undefined : 'none'}>
+          <Position indicator={indicator} />
+        </td>
+      ) : null}
+      {columns.course ? (
+        <td data-label={t.profile.course} class={hasCourse(indicator) ? undefined : 'none'}>
+          {course !== null && hasCourse(indicator) ? (
             <a href={questionHref(questionOfCourse(indicator))}>
               <Course
                 points={course.points}
@@ -159,10 +164,88 @@ function IndicatorRow(props: {
                 isYearly={indicator.period?.unit === 'year'}
               />
             </a>
+          ) : (
+            '–'
           )}
         </td>
       ) : null}
     </tr>
+  )
+}
+
+function ComparatorCell(props: { readonly indicator: ProfileIndicator; readonly comparator: ProfilePlace }) {
+  const { t, language } = useSite()
+  const { indicator, comparator } = props
+  const { comparator: value, decimals, significance } = indicator
+  const name = nameOfComparator(comparator, t)
+  if (isIncomplete(indicator))
+    return (
+      <td class="number missing" data-label={name}>
+        <abbr title={t.profile.readIncomplete(name)}>{t.profile.incomplete}</abbr>
+      </td>
+    )
+  return (
+    <td class={value === null ? 'number none' : 'number'} data-label={name}>
+      {value === null ? '–' : formatNumber(value, decimals, language)}
+      {significance === null || significance === 'not_compared' ? null : (
+        <span class="unit">{t.profile.significance[comparator.level]?.[significance]}</span>
+      )}
+    </td>
+  )
+}
+
+/** Part of the other places from which on their number is shown: that a few have the same value changes nothing. */
+const MANY_TIED = 0.05
+
+/** Where the value stands among those of all places: as a drawing, and as a rank from the nearer end. */
+function Position({ indicator }: { readonly indicator: ProfileIndicator }) {
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  const { value, peers, decimals } = indicator
+  if (value === null || peers === null || !hasPeers(indicator)) return <>–</>
+  const { places, rank, percentile } = peers
+  const others = places - 1
+  // The percentile has two decimals, which give back the number of smaller places exactly up to 10,000 places.
+  const smaller = percentile === null ? null : Math.round((percentile * others) / 100)
+  const isFromSmallest = smaller !== null && smaller + 1 < rank
+  const tied = smaller === null ? 0 : others - smaller - (rank - 1)
+  const show = (count: number): string => formatNumber(count, 0, language)
+  const text = isFromSmallest
+    ? t.profile.rankFromSmallest(show(smaller + 1), show(places))
+    : t.profile.rank(show(rank), show(places))
+  return (
+    <>
+      {hasStrip(indicator) ? <Strip value={value} peers={peers} decimals={decimals} /> : null}
+      <a class="rank" href={questionHref(questionOfPeers(indicator, isFromSmallest))}>
+        {text}
+        {tied > others * MANY_TIED ? `, ${t.profile.tied(show(tied))}` : ''}
+      </a>
+    </>
+  )
+}
+
+/** Says how to read what is in the tables of a profile, and nothing of what is not there. */
+export function Reading({ profile }: { readonly profile: Profile }) {
+  const { t } = useSite()
+  const indicators = profile.blocks.flatMap((block) => block.indicators)
+  const { comparator } = profile
+  const lines = [
+    ...(indicators.some(hasStrip) ? [t.profile.readAmong] : []),
+    ...(indicators.some(({ lower }) => lower !== null) ? [t.profile.readInterval] : []),
+    ...(comparator !== null && indicators.some(isIncomplete)
+      ? [t.profile.readIncomplete(nameOfComparator(comparator, t))]
+      : []),
+  ]
+  if (lines.length === 0) return null
+  return (
+    <details class="reading-help">
+      <summary>{t.profile.read}</summary>
+      <ul class="hint">
+        {lines.map((line) => (
+          <li key={line}>{line}</li>
+        ))}
+      </ul>
+    </details>
   )
 }
 
@@ -182,25 +265,29 @@ export function Ages({ groups }: { readonly groups: NonNullable<Profile['populat
         <thead>
           <tr>
             <th scope="col">{t.profile.age}</th>
-            <th scope="col" class="number">
+            <th scope="col" class="F">
               {t.profile.women}
             </th>
-            <th scope="col">{t.profile.men}</th>
+            <th scope="col" class="M">
+              {t.profile.men}
+            </th>
           </tr>
         </thead>
         <tbody>
           {ages.map((age) => (
             <tr key={age}>
-              <th scope="row">{age.replace('-', '–')}</th>
+              <th scope="row">{age.replace(/\b0(?=\d)/g, '').replace('-', '–')}</th>
               {SEXES.map((sex) => {
                 const population = populationOf(age, sex)
                 const width = Math.round((1000 * (population ?? 0)) / largest) / 10
                 return (
                   <td key={sex} class={sex}>
-                    <span>{population === null ? '–' : formatNumber(population, 0, language)}</span>
-                    <svg aria-hidden="true" viewBox="0 0 100 10" preserveAspectRatio="none">
-                      <rect class="bar" x={sex === 'F' ? 100 - width : 0} width={width} height="10" />
-                    </svg>
+                    <div>
+                      <span>{population === null ? '–' : formatNumber(population, 0, language)}</span>
+                      <svg aria-hidden="true" viewBox="0 0 100 10" preserveAspectRatio="none">
+                        <rect class="bar" x={sex === 'F' ? 100 - width : 0} width={width} height="10" />
+                      </svg>
+                    </div>
                   </td>
                 )
               })}

@@ -35,10 +35,12 @@ interface Column {
 }
 
 export interface ResidentsData {
-  readonly columns: readonly (Column & { readonly row: QueryRow | null })[]
+  readonly columns: readonly (Column & {
+    readonly row: QueryRow | null
+    /** Months that the column covers, as the answer names them: larger places may lack the newest. */
+    readonly period: string
+  })[]
   readonly groups: readonly QueryRow[]
-  /** Months that the numbers cover, as the answer names them. */
-  readonly period: string
   readonly notes: readonly Note[]
 }
 
@@ -65,18 +67,17 @@ export async function loadResidents(api: Api, places: readonly Column[]): Promis
     ...columns.map((column) => ask(questionOf(column, METRICS))),
   ])
   const [first] = answers
-  const period = first?.meta.reference_period ?? ''
   // A release without admissions answers with nulls of no month.
-  if (first === null || first === undefined || period === '') return null
+  if (first === null || first === undefined || (first.meta.reference_period ?? '') === '') return null
   return {
     columns: columns.map(({ level, code, name }, index) => ({
       level,
       code,
       name,
       row: answers[index]?.data[0] ?? null,
+      period: answers[index]?.meta.reference_period ?? '',
     })),
     groups: (groups?.data ?? []).filter(({ metrics }) => (metrics[GROUP_METRIC] ?? 0) > 0),
-    period,
     notes: first.meta.notes,
   }
 }
@@ -85,96 +86,106 @@ export function ResidentAdmissions(props: { readonly catalog: Catalog; readonly 
   const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
   const { catalog } = props
-  const { columns, groups, period, notes } = props.data
+  const { columns, groups, notes } = props.data
   const [place] = columns
   if (place === undefined) return null
-  const months = period
-    .split(', ')
-    .map((month) => formatMonth(month, language))
-    .join(', ')
+  const monthsOf = (period: string): string =>
+    period
+      .split(', ')
+      .map((month) => formatMonth(month, language))
+      .join(', ')
+  const titleOf = ({ level, name }: Column): string => (level === 'country' ? t.country : name)
+  const aboutOf = ({ level, period }: (typeof columns)[number]): string =>
+    [t.levels[level], ...(period === '' || period === place.period ? [] : [monthsOf(period)])].join(', ')
   const groupTitle = labelOf(dimensionOf(catalog, 'icsap_group'), language)
   return (
     <section aria-labelledby="residents" class="residents">
       <h2 id="residents">
-        {t.residents.title} <small>{months}</small>
+        {t.residents.title} <small>{monthsOf(place.period)}</small>
       </h2>
-      <Scroll label={t.residents.title}>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">{t.metrics}</th>
-              {columns.map(({ level, name }) => (
-                <th scope="col" class="number" key={level}>
-                  {level === 'country' ? t.country : name}
-                  <span class="uf"> {t.levels[level]}</span>
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {METRICS.map((code) => {
-              const metric = metricOf(catalog, code)
-              return (
-                <tr key={code}>
-                  <th scope="row">
-                    {labelOf(metric, language)} <span class="uf">{unitOutsideLabel(metric, language)}</span>
-                  </th>
-                  {columns.map((column) => {
-                    const value = column.row?.metrics[code] ?? null
-                    return (
-                      <td class={value === null ? 'number missing' : 'number'} key={column.level}>
-                        {value === null ? (
-                          <abbr title={t.noDataLong}>{t.noData}</abbr>
-                        ) : (
-                          <a href={questionHref(questionOf(column, [code]))}>
-                            {formatNumber(value, metric?.decimals ?? 0, language)}
-                          </a>
-                        )}
-                      </td>
-                    )
-                  })}
-                </tr>
-              )
-            })}
-          </tbody>
-        </table>
-      </Scroll>
-      {groups.length === 0 ? null : (
-        <Scroll label={t.residents.groups}>
-          <table>
-            <caption>{t.residents.groups}</caption>
+      <div class="side-by-side">
+        <Scroll label={t.residents.title}>
+          <table class="data">
             <thead>
               <tr>
-                <th scope="col">{groupTitle}</th>
-                <th scope="col" class="number">
-                  {labelOf(metricOf(catalog, GROUP_METRIC), language)}
-                </th>
+                <th scope="col">{t.metrics}</th>
+                {columns.map((column) => (
+                  <th scope="col" class="number" key={column.level}>
+                    {titleOf(column)}
+                    <span class="unit">{aboutOf(column)}</span>
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody>
-              {groups.map((row) => {
-                const code = codeOf(row.dimensions.icsap_group)
+              {METRICS.map((code) => {
+                const metric = metricOf(catalog, code)
                 return (
                   <tr key={code}>
-                    <th scope="row">{nameOf(row.dimensions.icsap_group)}</th>
-                    <td class="number">
-                      <a
-                        class="cell"
-                        href={questionHref({
-                          ...groupsQuestionOf(place),
-                          cell: { metric: GROUP_METRIC, key: { icsap_group: code } },
-                        })}
-                      >
-                        {formatNumber(row.metrics[GROUP_METRIC] ?? 0, 0, language)}
-                      </a>
-                    </td>
+                    <th scope="row">
+                      {labelOf(metric, language)} <span class="uf">{unitOutsideLabel(metric, language)}</span>
+                    </th>
+                    {columns.map((column) => {
+                      const value = column.row?.metrics[code] ?? null
+                      return (
+                        <td
+                          class={value === null ? 'number missing' : 'number'}
+                          key={column.level}
+                          data-label={`${titleOf(column)} (${aboutOf(column)})`}
+                        >
+                          {value === null ? (
+                            <abbr title={t.noDataLong}>{t.noData}</abbr>
+                          ) : (
+                            <a href={questionHref(questionOf(column, [code]))}>
+                              {formatNumber(value, metric?.decimals ?? 0, language)}
+                            </a>
+                          )}
+                        </td>
+                      )
+                    })}
                   </tr>
                 )
               })}
             </tbody>
           </table>
         </Scroll>
-      )}
+        {groups.length === 0 ? null : (
+          <Scroll label={t.residents.groups}>
+            <table>
+              <caption>{t.residents.groups}</caption>
+              <thead>
+                <tr>
+                  <th scope="col">{groupTitle}</th>
+                  <th scope="col" class="number">
+                    {labelOf(metricOf(catalog, GROUP_METRIC), language)}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {groups.map((row) => {
+                  const code = codeOf(row.dimensions.icsap_group)
+                  return (
+                    <tr key={code}>
+                      <th scope="row">{nameOf(row.dimensions.icsap_group)}</th>
+                      <td class="number">
+                        <a
+                          class="cell"
+                          href={questionHref({
+                            ...groupsQuestionOf(place),
+                            cell: { metric: GROUP_METRIC, key: { icsap_group: code } },
+                          })}
+                        >
+                          {formatNumber(row.metrics[GROUP_METRIC] ?? 0, 0, language)}
+                        </a>
+                      </td>
+                    </tr>
+                  )
+                })}
+              </tbody>
+            </table>
+          </Scroll>
+        )}
+      </div>
       <p>
         <a class="button" href={href(`/explorer/places/${place.level}/${place.code}/flows`)}>
           {t.flows.link}
