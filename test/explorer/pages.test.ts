@@ -196,7 +196,14 @@ t.test('the page of a place has every number of its profile, and finds its facil
     t.ok(count >= 12, `${path}: ${count} indicators`)
     for (const { population } of data.population_by_age.groups) t.ok(text.includes(shown(population, 0)))
   }
+  const state = textOf((await get('/explorer/places/state/RR')).html)
+  t.match(state, 'incompleto', 'a comparator that was not collected in full says so')
+  t.match(state, '“Incompleto”: Brasil não tem valor nesse período')
+  const country = textOf((await get('/explorer/places/country/BR')).html)
+  t.notMatch(country, 'Entre todos', 'no column without a value')
+  t.match(country, /80\+ .* 5–9 .* 0–4 /, 'ages')
   const all = await get('/explorer/places/municipality/1400100')
+  t.match(textOf(all.html), 'Roraima (estado)', 'the comparator with its level')
   const [, name = ''] = /facilities\/\d{7}">([^<]+)</.exec(all.html) ?? []
   const one = await get(`/explorer/places/municipality/1400100?facility=${encodeURIComponent(name)}`)
   t.ok(one.html.includes(name))
@@ -228,7 +235,7 @@ t.test(
     const states = await ask({ metrics: ['facilities_per_100k'], group_by: ['state'] })
     for (const { label, metrics } of states.data)
       t.ok(text.includes(`${label} ${shown(metrics.facilities_per_100k, 2)}`), label)
-    t.match(text, /Cadastro \(CNES\) mar–mai 2026 3 /, 'first and newest month, and number of months')
+    t.match(text, /Cadastro \(CNES\) mar–mai 2026, 3 meses /, 'first and newest month, and number of months')
     t.match(text, /É a primeira versão em uso aqui/)
   },
 )

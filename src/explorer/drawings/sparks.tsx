@@ -40,9 +40,10 @@ export function Course(props: {
     : formatMonths(first.period, last.period, language)
   if (range === undefined && values.every((value) => value === first.value))
     return (
-      <span class="unit course-months">
-        {t.profile.noChange}, {span}
-      </span>
+      <>
+        <span class="unit course-months">{t.profile.noChange},</span>{' '}
+        <span class="unit course-months">{span}</span>
+      </>
     )
   const [low, high] = range ?? [Math.min(...values), Math.max(...values)]
   const at = ({ index, value }: { readonly index: number; readonly value: number }): string =>

@@ -14,10 +14,12 @@ import { formatMonths, formatNumber, type Language } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { changeLines, questionOfChanges } from '../parts/changes.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
+import { Scroll } from '../parts/scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { WhenNear } from '../parts/when-near.tsx'
 import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
+import type { Texts } from '../texts.ts'
 import { ChangedFigures } from './changed-figures.tsx'
 import { examplesOf } from './examples.ts'
 import { loadCatalog } from './explore-load.ts'
@@ -237,14 +239,15 @@ function StatesOnMap({ data }: { readonly data: HomeData }) {
   )
 }
 
-/** @returns first and last of the periods, e.g. fev–mai 2026 or 2022–2025 */
-function spanOf(periods: readonly string[], language: Language): string {
-  const sorted = [...periods].sort()
+/** @returns e.g. fev–mai 2026, 4 meses: fewer than lie between both show that some are missing */
+function spanOf(periods: readonly string[], t: Texts, language: Language): string {
+  // The month 00 of a year holds what came without a month.
+  const sorted = periods.filter((period) => !period.endsWith('-00')).sort()
   const [from] = sorted
   const to = sorted.at(-1)
   if (from === undefined || to === undefined) return '–'
-  if (/-\d\d$/.test(to)) return formatMonths(from, to, language)
-  return from === to ? to : `${from}–${to}`
+  if (/-\d\d$/.test(to)) return `${formatMonths(from, to, language)}, ${t.monthsOld(String(sorted.length))}`
+  return from === to ? to : `${from}–${to} (${sorted.length})`
 }
 
 function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
@@ -253,32 +256,30 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
   return (
     <section aria-labelledby="here">
       <h2 id="here">{t.home.here}</h2>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{t.area}</th>
-            <th scope="col">{t.home.span}</th>
-            <th scope="col" class="number">
-              {t.home.periods}
-            </th>
-            <th scope="col" class="number">
-              {t.rowsHead}
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {promoted.map(({ release_id, area, periods, rows }) => (
-            <tr key={release_id}>
-              <th scope="row">
-                <a href={href(`/explorer/releases/${release_id}`)}>{t.areas[area] ?? area}</a>
+      <Scroll label={t.home.here}>
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">{t.area}</th>
+              <th scope="col">{t.home.periods}</th>
+              <th scope="col" class="number">
+                {t.rowsHead}
               </th>
-              <td>{spanOf(periods, language)}</td>
-              <td class="number">{formatNumber(periods.length, 0, language)}</td>
-              <td class="number">{formatNumber(rows, 0, language)}</td>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {promoted.map(({ release_id, area, periods, rows }) => (
+              <tr key={release_id}>
+                <th scope="row">
+                  <a href={href(`/explorer/releases/${release_id}`)}>{t.areas[area] ?? area}</a>
+                </th>
+                <td>{spanOf(periods, t, language)}</td>
+                <td class="number">{formatNumber(rows, 0, language)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </Scroll>
     </section>
   )
 }

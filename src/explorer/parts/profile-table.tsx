@@ -188,7 +188,7 @@ function ComparatorCell(props: { readonly indicator: ProfileIndicator; readonly 
     <td class={value === null ? 'number none' : 'number'} data-label={name}>
       {value === null ? '–' : formatNumber(value, decimals, language)}
       {significance === null || significance === 'not_compared' ? null : (
-        <span class="unit">{t.profile.significance[comparator.level]?.[significance]}</span>
+        <span class="unit compared">{t.profile.significance[comparator.level]?.[significance]}</span>
       )}
     </td>
   )
