@@ -256,7 +256,7 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
   return (
     <section aria-labelledby="here">
       <h2 id="here">{t.home.here}</h2>
-      <Scroll label={t.home.here}>
+      <Scroll label={t.home.periods}>
         <table>
           <thead>
             <tr>

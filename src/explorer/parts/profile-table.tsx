@@ -197,7 +197,7 @@ function ComparatorCell(props: { readonly indicator: ProfileIndicator; readonly 
 /** Part of the other places from which on their number is shown: that a few have the same value changes nothing. */
 const MANY_TIED = 0.05
 
-/** Where the value stands among those of all places: as a drawing, and as a rank from the nearer end. */
+/** Shows where the value stands among those of all places: as a drawing, and as a rank from the nearer end. */
 function Position({ indicator }: { readonly indicator: ProfileIndicator }) {
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
