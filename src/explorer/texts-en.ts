@@ -309,12 +309,19 @@ export const EN: Texts = {
     link: 'Where patients come from and go',
     back: 'page of the place',
     by: 'Other place by',
+    earlier: (months: string) => `The newest month that all numbers of this page share is ${months}.`,
+    short: 'The rows add up to less than the total: some places lack data of a month (see the notes).',
+    /** Names of figures of the hospitals here: the catalog's name them from the patients' side. */
+    livingElsewhere: {
+      admissions_outside_health_region_share: 'Share of admissions of residents of another health region',
+      admissions_outside_state_share: 'Share of admissions of residents of another state',
+    },
     sides: {
       residence: { title: 'Residents', partners: 'Where residents are admitted' },
       hospital: { title: 'Hospitals here', partners: 'Where those admitted here live' },
     },
     share: 'Share (%)',
-    distance: 'Average distance (km, approximate)',
+    distance: 'Average distance (km)',
     home: 'this place',
     unknown: 'Place not informed',
     nobody: 'No admissions, or no data: see the notes.',

@@ -308,12 +308,20 @@ export const PT = {
     link: 'De onde vêm e para onde vão os pacientes',
     back: 'página do lugar',
     by: 'Outro lugar por',
+    earlier: (months: string) => `O mês mais novo comum a todos os números desta página é ${months}.`,
+    short: 'A soma das linhas é menor que o total: há lugares sem dado em algum mês (veja as notas).',
+    /** Names of figures of the hospitals here: the catalog's name them from the patients' side. */
+    livingElsewhere: {
+      admissions_outside_health_region_share:
+        'Proporção de internações de quem mora em outra região de saúde',
+      admissions_outside_state_share: 'Proporção de internações de quem mora em outro estado',
+    },
     sides: {
       residence: { title: 'Quem mora aqui', partners: 'Onde são internados os que moram aqui' },
       hospital: { title: 'Hospitais daqui', partners: 'Onde moram os internados aqui' },
     },
     share: 'Proporção (%)',
-    distance: 'Distância média (km, aproximada)',
+    distance: 'Distância média (km)',
     home: 'este lugar',
     unknown: 'Lugar não informado',
     nobody: 'Nenhuma internação, ou sem dado: veja as notas.',

@@ -380,6 +380,7 @@ t.test(
     const code = 1400175
     const { html, status } = await get(`/explorer/places/municipality/${code}/flows`)
     t.equal(status, 200)
+    t.match(html, / id="residence-partners">Onde são internados/)
     for (const [end, filter, dimension] of [
       ['residence', 'residence_municipality', 'municipality'],
       ['hospital', 'municipality', 'residence_municipality'],
@@ -402,7 +403,7 @@ t.test(
         data.map(({ metrics }: { metrics: Record<string, number | null> }) => [
           shown(metrics.admissions ?? 0, 0),
           shown(metrics.admissions__share ?? 0, 2),
-          metrics.average_distance_km === null ? 'sem dado' : shown(metrics.average_distance_km ?? 0, 2),
+          metrics.average_distance_km === null ? 'sem dado' : shown(metrics.average_distance_km ?? 0, 0),
         ]),
         end,
       )
@@ -440,6 +441,63 @@ t.test(
       rowsBelow((await get(`/explorer/places/${path}/flows`)).html, 'directions')
     t.same(await flowsOf('municipality/140010'), capital, 'six digits name the same municipality')
     t.same(await flowsOf('state/rr'), await flowsOf('state/RR'))
+  },
+)
+
+t.test(
+  'flows of a place are of one month: totals are the sums of their tables, and home is the same in both',
+  async (t) => {
+    const total = async (period: string[]): Promise<number> => {
+      const months = period.map((value) => ({ dimension: 'reference_period', operator: 'EQ', value }))
+      const filters = [{ dimension: 'residence_state', operator: 'EQ', value: 'AP' }, ...months]
+      const { data } = await ask({ metrics: ['admissions'], group_by: [], filters })
+      return data[0].metrics.admissions
+    }
+    t.not(await total(['2026-04']), await total(['2026-03']), 'months differ')
+    for (const path of ['state/AP', 'state/RR', 'municipality/1600303', 'municipality/1400100']) {
+      const isLate = path.endsWith('AP') || path.includes('/16')
+      const { html } = await get(`/explorer/places/${path}/flows`)
+      t.match(
+        textOf(html),
+        isLate ? /· abr 2026 ·.*comum a todos os números desta página é abr 2026/ : /· mai 2026 ·/,
+      )
+      const homes = ['residence', 'hospital'].map((end) => {
+        const rows = rowsBelow(html, end)
+        const numberOf = (text = ''): number => Number(text.replaceAll('.', ''))
+        const partners = rows.filter((cells) => cells.length === 4).slice(1)
+        const sum = partners.reduce((all, [, admissions]) => all + numberOf(admissions), 0)
+        t.ok(partners.length <= 25 && sum > 0, path)
+        t.equal(numberOf(rows.find((cells) => cells.length === 2)?.[1]), sum, `${path} ${end}`)
+        return partners.find(([name]) => name?.includes('este lugar'))?.[1]
+      })
+      t.ok(homes[0] !== undefined && homes[0] === homes[1], `${path}: ${homes}`)
+      const addresses = [...html.matchAll(/href="\/explorer\?([^"]*in\.[^"]*)"/g)].map(([, search]) => search)
+      t.ok(
+        addresses.length > 4 && addresses.every((search) => search?.includes('period=2026-')),
+        'links keep it',
+      )
+    }
+    t.match(
+      textOf((await get('/explorer/places/state/AP/flows?from=2026-03&to=2026-05')).html),
+      /não coletado em AP/,
+      'chosen months stay',
+    )
+    const regions = rowsBelow(
+      (await get('/explorer/places/state/RR/flows?by=health_region')).html,
+      'directions',
+    )
+    t.ok(
+      regions.slice(1).every(([name]) => !name?.endsWith('RR')),
+      'its own regions are no other places',
+    )
+    const states = rowsBelow(
+      (await get('/explorer/places/municipality/1400100/flows?by=state')).html,
+      'directions',
+    )
+    t.ok(
+      states.slice(1).every(([name]) => name !== 'Roraima'),
+      'nor is its state',
+    )
   },
 )
 

@@ -66,6 +66,8 @@ export interface Side {
   readonly partners: readonly Partner[]
   readonly partnersCount: number
   readonly hasMorePartners: boolean
+  /** Partners without data leave the table short of its total. */
+  readonly isShort: boolean
   readonly notes: readonly Note[]
 }
 
@@ -89,8 +91,10 @@ export interface FlowsData {
   readonly from: string
   readonly to: string
   readonly months: readonly string[]
-  /** Months that the numbers cover, as the answer names them. */
+  /** Months that all numbers of the page cover, as the answer names them. */
   readonly period: string
+  /** No months were chosen, and newer ones lack files of some states. */
+  readonly isEarlier: boolean
   readonly sides: Readonly<Record<End, Side>>
   readonly pairs: readonly Pair[]
   readonly pairsCount: number
@@ -132,6 +136,26 @@ interface Place {
   readonly by: string
 }
 
+type Period = Pick<Question, 'from' | 'to'>
+
+const scopeOf = (end: End, place: Place, period: Period): Question =>
+  change(EMPTY_QUESTION, { ...period, filters: { [dimensionAt(end, place.level)]: [place.code] } })
+
+/**
+ * @returns the month of the page where none was chosen. The API takes the newest month of the states that a question reads: of all states by
+ * hospital, of the place's state in total. Both are asked, and the earlier one has all numbers of the page.
+ */
+async function findMonth(api: Api, place: Place): Promise<string> {
+  const scope = change(scopeOf('residence', place, { from: '', to: '' }), { metrics: ['admissions'] })
+  const answers = await Promise.all(
+    [[], [dimensionAt('hospital', place.by)]].map((groupBy) =>
+      api.post<QueryAnswer>('/v1/analytics/query', { ...bodyOf(change(scope, { groupBy })), limit: 1 }),
+    ),
+  )
+  const [month = ''] = answers.flatMap(({ meta }) => meta.reference_period || []).sort()
+  return month
+}
+
 interface LoadedSide {
   readonly side: Side
   /** All partners, of which `side` has the first. */
@@ -139,18 +163,9 @@ interface LoadedSide {
   readonly answer: QueryAnswer
 }
 
-async function loadSide(
-  api: Api,
-  end: End,
-  place: Place,
-  period: Pick<Question, 'from' | 'to'>,
-  ufOf: UfOf,
-): Promise<LoadedSide> {
+async function loadSide(api: Api, end: End, place: Place, period: Period, ufOf: UfOf): Promise<LoadedSide> {
   const otherEnd: End = end === 'residence' ? 'hospital' : 'residence'
-  const scope = change(EMPTY_QUESTION, {
-    ...period,
-    filters: { [dimensionAt(end, place.level)]: [place.code] },
-  })
+  const scope = scopeOf(end, place, period)
   const figures = FIGURES[end]
   const figuresQuestion = change(scope, { metrics: figures })
   const dimension = dimensionAt(otherEnd, place.by)
@@ -169,32 +184,58 @@ async function loadSide(
     }),
   ])
   const partners = answer.data.map((row) => partnerOf(row, dimension, ufOf))
+  const values = total.data[0]?.metrics ?? {}
   return {
     partners,
     answer: total,
     side: {
       figures,
       figuresQuestion,
-      values: total.data[0]?.metrics ?? {},
+      values,
       partnersQuestion,
       partners: partners.slice(0, PARTNERS_SHOWN),
       partnersCount: answer.pagination.total_rows,
       hasMorePartners: partners.length > PARTNERS_SHOWN,
+      isShort: partners.reduce((sum, { admissions }) => sum + admissions, 0) < (values.admissions ?? 0),
       // The table shows no share of distances, so their note would explain nothing.
       notes: [...total.meta.notes, ...answer.meta.notes].filter((note) => note.code !== 'no_share'),
     },
   }
 }
 
-/** @returns codes of the places with the most admissions in both directions together, without `home` and unknown places */
+/** @returns codes of the place itself, of its parts and of what contains it, as far as admissions that stayed in the place name them */
+async function findHomes(
+  api: Api,
+  sides: Readonly<Record<End, LoadedSide>>,
+  { level, code, by }: Place,
+): Promise<ReadonlySet<string>> {
+  if (by === level) return new Set([code])
+  const answers = await Promise.all(
+    ENDS.map(async (end) => {
+      const question = sides[end].side.partnersQuestion
+      const [dimension = ''] = question.groupBy
+      const otherEnd: End = end === 'residence' ? 'hospital' : 'residence'
+      const filters = { ...question.filters, [dimensionAt(otherEnd, level)]: [code] }
+      const { data } = await api.post<QueryAnswer>('/v1/analytics/query', {
+        ...bodyOf(change(question, { metrics: ['admissions'], filters })),
+        having: [{ metric: 'admissions', operator: 'GT', value: 0 }],
+        limit: PARTNERS_MAX,
+      })
+      return data.map((row) => codeOf(row.dimensions[dimension]))
+    }),
+  )
+  return new Set(answers.flat())
+}
+
+/** @returns codes of the places with the most admissions in both directions together, without `homes` and unknown places */
 export function largestPartners(
   sent: readonly Partner[],
   received: readonly Partner[],
-  home: string,
+  homes: ReadonlySet<string>,
 ): { readonly codes: readonly string[]; readonly count: number } {
   const sums = new Map<string, number>()
   for (const { code, admissions } of [...sent, ...received])
-    if (code !== home && code !== '') sums.set(code, (sums.get(code) ?? 0) + admissions)
+    if (!homes.has(code) && code !== '') sums.set(code, (sums.get(code) ?? 0) + admissions)
   const ordered = [...sums].sort(
     ([leftCode, left], [rightCode, right]) => right - left || (leftCode < rightCode ? -1 : 1),
   )
@@ -207,12 +248,11 @@ async function loadPairs(
   sides: Readonly<Record<End, LoadedSide>>,
   place: Place,
 ): Promise<{ readonly pairs: readonly Pair[]; readonly count: number }> {
-  const { level, code, by } = place
   const partners = [...sides.residence.partners, ...sides.hospital.partners]
   const { codes, count } = largestPartners(
     sides.residence.partners,
     sides.hospital.partners,
-    by === level ? code : '',
+    await findHomes(api, sides, place),
   )
   if (codes.length === 0) return { pairs: [], count }
   const valuesOf = async (end: End): Promise<ReadonlyMap<string, number | null>> => {
@@ -249,7 +289,7 @@ export async function loadFlows(
   const code = (params.code ?? '').toUpperCase()
   const search = new URLSearchParams(visit.search)
   const by = FLOW_LEVELS.find((name) => name === search.get('by')) ?? level
-  const period = { from: search.get('from') ?? '', to: search.get('to') ?? '' }
+  const chosen = { from: search.get('from') ?? '', to: search.get('to') ?? '' }
   const place = { level, code, by }
   const [catalog, months, member, ufOf] = await Promise.all([
     loadCatalog(api),
@@ -261,6 +301,12 @@ export async function loadFlows(
   ])
   if (member === undefined)
     throw new ApiFailure({ status: 404, code: 'not_found', title: '', detail: TEXTS[language].notFound })
+  const month = chosen.from === '' && chosen.to === '' ? await findMonth(api, place) : ''
+  const period = month === '' ? chosen : { from: month, to: month }
+  const newest = months.data
+    .map((member) => String(member.code))
+    .sort()
+    .reverse()
   const [residence, hospital] = await Promise.all([
     loadSide(api, 'residence', place, period, ufOf),
     loadSide(api, 'hospital', place, period, ufOf),
@@ -271,10 +317,11 @@ export async function loadFlows(
   return {
     catalog,
     ...found,
-    ...period,
+    ...chosen,
     name: member.name ?? found.code,
-    months: months.data.map((month) => String(month.code)).sort((left, right) => (left < right ? 1 : -1)),
+    months: newest,
     period: meta.reference_period ?? '',
+    isEarlier: month !== '' && month < (newest[0] ?? ''),
     sides: { residence: residence.side, hospital: hospital.side },
     pairs,
     pairsCount: count,

@@ -11,7 +11,7 @@ import { Choice } from '../parts/picker.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
-import { change } from '../question.ts'
+import { change, lookUp } from '../question.ts'
 import {
   dimensionAt,
   ENDS,
@@ -43,6 +43,7 @@ function View({ data }: { readonly data: FlowsData }) {
           <a href={href(`/explorer/places/${level}/${code}`)}>{t.flows.back}</a>
         </small>
       </h1>
+      {data.isEarlier ? <p class="hint">{t.flows.earlier(months)}</p> : null}
       <FlowsForm data={data} />
       <div class="blocks">
         {ENDS.map((end) => (
@@ -95,6 +96,11 @@ function SideSection({ data, end }: { readonly data: FlowsData; readonly end: En
   const texts = t.flows.sides[end]
   const otherEnd: End = end === 'residence' ? 'hospital' : 'residence'
   const dimension = dimensionOf(catalog, dimensionAt(otherEnd, by))
+  const figureLabel = (metricCode: string): string =>
+    (end === 'hospital' ? lookUp(t.flows.livingElsewhere, metricCode) : undefined) ??
+    labelOf(metricOf(catalog, metricCode), language)
+  // Between two municipalities, distances are whole; averages of several are not.
+  const distanceDecimals = side.partners.every(({ distance }) => Number.isInteger(distance ?? 0)) ? 0 : 2
   return (
     <section aria-labelledby={end} class="block">
       <h2 id={end}>{texts.title}</h2>
@@ -106,7 +112,7 @@ function SideSection({ data, end }: { readonly data: FlowsData; readonly end: En
               return (
                 <tr key={metricCode}>
                   <th scope="row">
-                    {labelOf(metric, language)} <span class="uf">{unitOutsideLabel(metric, language)}</span>
+                    {figureLabel(metricCode)} <span class="uf">{unitOutsideLabel(metric, language)}</span>
                   </th>
                   <NumberCell
                     value={side.values[metricCode] ?? null}
@@ -124,12 +130,12 @@ function SideSection({ data, end }: { readonly data: FlowsData; readonly end: En
           </tbody>
         </table>
       </Scroll>
+      <h3 id={`${end}-partners`}>{texts.partners}</h3>
       {side.partners.length === 0 ? (
         <p>{t.flows.nobody}</p>
       ) : (
         <Scroll label={texts.partners}>
-          <table class="results">
-            <caption>{texts.partners}</caption>
+          <table class="partners" aria-labelledby={`${end}-partners`}>
             <thead>
               <tr>
                 <th scope="col">{labelOf(dimension, language)}</th>
@@ -164,13 +170,14 @@ function SideSection({ data, end }: { readonly data: FlowsData; readonly end: En
                     })}
                   />
                   <NumberCell value={partner.share} decimals={2} />
-                  <NumberCell value={partner.distance} decimals={2} />
+                  <NumberCell value={partner.distance} decimals={distanceDecimals} />
                 </tr>
               ))}
             </tbody>
           </table>
         </Scroll>
       )}
+      {side.isShort ? <p class="hint">{t.flows.short}</p> : null}
       {side.partners.length === 0 ? null : (
         <p>
           {side.hasMorePartners ? `${t.onlyFirst(PARTNERS_SHOWN)} ` : ''}
