@@ -41,13 +41,11 @@ export function formatMonth(period: string, language: Language): string {
   return name === undefined ? period : `${name} ${year}`
 }
 
-/** @param from YYYY-MM @param to YYYY-MM @returns e.g. fev–mai 2026, or jun 2025 – mai 2026 */
+/** @param from, to YYYY-MM @returns e.g. mai 2026, jan–dez 2025, or jun 2025 – mai 2026 */
 export function formatMonths(from: string, to: string, language: Language): string {
-  const last = formatMonth(to, language)
+  const [first, last] = [formatMonth(from, language), formatMonth(to, language)]
   if (from === to) return last
-  const first = formatMonth(from, language)
-  const isOneYear = from.slice(0, 4) === to.slice(0, 4)
-  return isOneYear ? `${first.split(' ')[0]}–${last}` : `${first} – ${last}`
+  return from.slice(0, 4) === to.slice(0, 4) ? `${first.split(' ')[0]}–${last}` : `${first} – ${last}`
 }
 
 export function formatBytes(bytes: number, language: Language): string {

@@ -208,6 +208,7 @@ export const EN: Texts = {
     link: 'Compare with other places',
   },
   indicatorPage: {
+    unknownLeftOut: 'Records whose state of residence is not informed are left out of the list.',
     ranking: 'States, the largest first',
     sheet: 'Indicator sheet',
     method: 'How it is computed',

@@ -211,6 +211,7 @@ export const PT = {
     link: 'Comparar com outros lugares',
   },
   indicatorPage: {
+    unknownLeftOut: 'Registros sem estado de residência informado ficam fora da lista.',
     ranking: 'Estados, do maior ao menor',
     sheet: 'Ficha do indicador',
     method: 'Como é calculado',

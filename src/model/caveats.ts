@@ -27,7 +27,7 @@ const OF_DEATHS = [
 ] as const
 
 const COMPONENTS = both(
-  'Óbitos sem dias nem meses contam só na taxa infantil, que por isso passa da soma das partes. Onde o registro de óbitos ou de nascidos é incompleto, a taxa engana; raça/cor dos dois registros difere.',
+  'Óbitos sem dias nem meses contam só na taxa infantil, que por isso passa da soma das partes. Onde o registro de óbitos ou de nascidos é incompleto, a taxa engana; a raça/cor difere entre os dois registros.',
   'Deaths of unknown days and months count in the infant rate alone, which thus exceeds the sum of its parts. The rate misleads where the register of deaths or births is incomplete; race differs between the two registers.',
 )
 
@@ -78,7 +78,7 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
       [
         [
           'infant',
-          'Óbitos de menores de 1 ano, também os de dias e meses desconhecidos',
+          'Óbitos de menores de 1 ano, também os de dias e meses desconhecidos,',
           'Deaths under one year, those of unknown days and months included',
         ],
         ['neonatal', 'Óbitos de 0 a 27 dias', 'Deaths at 0 to 27 days'],

@@ -248,9 +248,9 @@ const POPULATION = {
     when: 'A query is by places that the territorial base defines, of which one edition holds for all months.',
     params: { dimensions: 'codes', edition: 'code' },
     pt: ({ dimensions, edition }, name) =>
-      `${dimensions.map(name).join(', ')}: municípios segundo a edição ${edition} da base territorial, em todos os meses.`,
+      `${dimensions.map(name).join(', ')}: municípios segundo a edição “${edition}” da base territorial, em todos os meses.`,
     en: ({ dimensions, edition }, name) =>
-      `${dimensions.map(name).join(', ')}: membership of municipalities by the edition ${edition} of the territorial base, for all periods.`,
+      `${dimensions.map(name).join(', ')}: membership of municipalities by the edition “${edition}” of the territorial base, for all periods.`,
   }),
 } as const
 

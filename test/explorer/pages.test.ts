@@ -357,15 +357,57 @@ t.test('an indicator: its sheet, the states as the API answers them, the answer 
   // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
   const { data } = (await response.json()) as any
   const text = textOf((await get(`/explorer/indicators/${code}`)).html)
-  for (const part of [data.label, data.sheet.meaning, data.sheet.method, ...data.sheet.limitations])
+  for (const part of [data.label, data.sheet.method, ...data.sheet.limitations])
     t.ok(text.includes(part), part)
   const states = await ask({ metrics: [code], group_by: ['state'] })
   for (const { label, metrics } of states.data)
     if (metrics[code] !== null) t.ok(text.includes(`${label} ${shown(metrics[code], 2)}`), label)
   t.match(text, /Baixar XLSX/)
-  t.match((await get('/explorer/indicators/icsap_share')).html, /by=residence_region/)
+  t.notMatch(text, /bed_capacity_sus ÷|over_period/, 'the formula is in words')
+  t.match(text, /Estados, do maior ao menor mai 2026 .*Tabela mai 2026/)
+  t.match(text, /Ao longo do tempo Brasil/)
   t.equal((await get('/explorer/indicators/no_such_metric')).status, 400)
 })
+
+t.test(
+  'an indicator of flows ranks the months that profiles add up, and no member without a code',
+  async (t) => {
+    const code = 'icsap_share'
+    const { html } = await get(`/explorer/indicators/${code}`)
+    t.match(html, /by=residence_region/)
+    const text = textOf(html)
+    t.match(text, /Estados, do maior ao menor mar–mai 2026 .*Tabela mar–mai 2026/)
+    t.match(text, /Óbitos|internações/i, 'its meaning leads')
+    const months = { dimension: 'reference_period', operator: 'BETWEEN', value: ['2026-03', '2026-05'] }
+    const { data } = await ask({ metrics: [code], group_by: ['residence_state'], filters: [months] })
+    const listed = data.filter(
+      (row: { metrics: Record<string, number | null> }) => row.metrics[code] !== null,
+    )
+    t.ok(
+      listed.some(
+        ({ dimensions }: { dimensions: Record<string, { code: string | null }> }) =>
+          dimensions.residence_state?.code === 'RR',
+      ),
+    )
+    for (const { label, metrics, dimensions } of listed)
+      t.equal(
+        text.includes(`${label} ${shown(metrics[code], 2)}`),
+        dimensions.residence_state?.code != null,
+        label,
+      )
+    t.notMatch(text, /Não informado/)
+    const profile = await (
+      await fetch(`${server.address}/v1/profiles/state/RR`, {
+        headers: { authorization: `Bearer ${server.key}` },
+      })
+    ).json()
+    // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+    const indicators = (profile as any).data.blocks.flatMap((block: any) => block.indicators)
+    // biome-ignore lint/suspicious/noExplicitAny: answers are compared, not typed, in tests
+    const { value } = indicators.find(({ metric }: any) => metric === code)
+    t.ok(text.includes(`Roraima ${shown(value, 2)}`), 'as in the profile')
+  },
+)
 
 /** Cells of the table rows below a heading, as they are read. */
 const rowsBelow = (html: string, id: string): string[][] =>

@@ -45,7 +45,7 @@ function View({ data }: { readonly data: FlowsData }) {
       </h1>
       {data.isEarlier ? <p class="hint">{t.flows.earlier(months)}</p> : null}
       <FlowsForm data={data} />
-      <div class="blocks">
+      <div class="blocks close">
         {ENDS.map((end) => (
           <SideSection key={end} data={data} end={end} />
         ))}

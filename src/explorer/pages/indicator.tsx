@@ -1,11 +1,11 @@
 /** The page of an indicator: what it says, the states from the largest value on, its course, and the answer to take along. */
-
 import { Fragment } from 'preact'
 import type { CatalogMetric } from '../../answers/catalog.ts'
-import { type Answer, type Catalog, orNull, type QueryAnswer } from '../api.ts'
+import { type Answer, type Api, type Catalog, codeOf, orNull, type QueryAnswer } from '../api.ts'
 import { formulaText, unitOutsideLabel } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
 import { CHART_TEXTS } from '../drawings/texts.ts'
+import { formatMonths, type Language } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { VerifyPanel } from '../parts/panels.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
@@ -30,6 +30,29 @@ const FINER: Readonly<Record<string, readonly string[]>> = {
 /** Dimensions that the page links to, where the metric has them. */
 const KINDS = ['sex', 'age_group', 'race', 'facility_type', 'bed_type', 'equipment_category', 'cause_chapter']
 
+/** Months that flows are added up over, as in profiles. */
+const FLOW_MONTHS = 12
+
+/** @returns whether months are added up; a ratio's are where those of its numerator are */
+async function isFlow(api: Api, { additivity, numerator }: CatalogMetric): Promise<boolean> {
+  if (numerator === undefined) return additivity.reference_period === 'additive'
+  const { data } = await api.get<Answer<CatalogMetric>>(`/v1/analytics/metrics/${numerator}`)
+  return data.additivity.reference_period === 'additive'
+}
+
+/** @returns the newest months that follow one another, at most twelve; nothing without months */
+function lastMonths(rows: QueryAnswer['data'], code: string): Pick<Question, 'from' | 'to'> {
+  const periodsOf = (some: QueryAnswer['data']): string[] =>
+    some.map(({ dimensions }) => codeOf(dimensions.reference_period)).sort()
+  // The country has no value where files of some states are missing, but states have theirs.
+  const measured = periodsOf(rows.filter(({ metrics }) => metrics[code] !== null))
+  const months = (measured.length === 0 ? periodsOf(rows) : measured).slice(-FLOW_MONTHS)
+  const numberOf = (month = ''): number => 12 * Number(month.slice(0, 4)) + Number(month.slice(5))
+  const gap = months.findLastIndex((month, at) => at > 0 && numberOf(month) - numberOf(months[at - 1]) > 1)
+  const followed = gap < 0 ? months : months.slice(gap)
+  return { from: followed[0] ?? '', to: followed.at(-1) ?? '' }
+}
+
 async function load(
   { api }: LoadContext,
   { code = '' }: Readonly<Record<string, string>>,
@@ -44,12 +67,17 @@ async function load(
   }
   const state = Object.keys(FINER).find((dimension) => metric.dimensions.includes(dimension))
   const question = change(EMPTY_QUESTION, { metrics: [code] })
-  const [ranking, course] = await Promise.all([
-    state === undefined ? null : ask(change(question, { groupBy: [state], order: `-${code}` })),
-    metric.dimensions.includes('reference_period')
-      ? ask(change(question, { groupBy: ['reference_period'], view: 'lines' }))
-      : null,
-  ])
+  const [course, addsUp] = metric.dimensions.includes('reference_period')
+    ? await Promise.all([
+        ask(change(question, { groupBy: ['reference_period'], view: 'lines' })),
+        isFlow(api, metric),
+      ])
+    : [null, false]
+  const months = addsUp && course !== null ? lastMonths(course.answer.data, code) : {}
+  const ranking =
+    state === undefined
+      ? null
+      : await ask(change(question, { ...months, groupBy: [state], order: `-${code}`, ignored: false }))
   return {
     catalog,
     metric,
@@ -59,6 +87,16 @@ async function load(
   }
 }
 
+/** @returns the months of an answer; '' where it has none */
+function periodOf({ meta }: QueryAnswer, language: Language): string {
+  const months = (meta.reference_period ?? '').split(', ')
+  return formatMonths(months[0] ?? '', months.at(-1) ?? '', language)
+}
+
+/** @returns the only state of a release of one, whose totals are of it alone */
+const countryOf = ({ meta }: QueryAnswer): string | undefined =>
+  meta.notes.flatMap((note) => (note.code === 'single_state_release' ? String(note.state) : []))[0]
+
 /** A line needs two values: where files of some states are missing, all values of the country are null. */
 const hasLine = (rows: QueryAnswer['data'], code: string): boolean =>
   rows.filter(({ metrics }) => metrics[code] !== null).length > 1
@@ -67,29 +105,41 @@ function View({ data }: { readonly data: IndicatorData }) {
   const { t, language } = useSite()
   const { catalog, metric, ranking, course } = data
   const found = metricOf(catalog, metric.code)
+  // The description of a ratio is its formula in codes; the sheet has it in words.
+  const lead = metric.meaning ?? (metric.kind === 'ratio' ? '' : metric.description)
+  const period = ranking === null ? '' : periodOf(ranking.answer, language)
   return (
     <>
       <h1>
         {labelOf(found, language)} <small>{unitOutsideLabel(found, language)}</small>
       </h1>
-      <p class="lead">{metric.sheet.meaning}</p>
-      <div class="blocks">
+      {lead === '' ? null : <p class="lead prose">{lead}</p>}
+      <div class="blocks close">
         <Sheet data={data} />
         {course === null ? null : (
           <section class="block">
-            <h2>{t.trends}</h2>
+            <h2>
+              {t.trends} <small>{countryOf(course.answer) ?? t.country}</small>
+            </h2>
             <Lines question={course.question} catalog={catalog} rows={course.answer.data} />
           </section>
         )}
         {ranking === null ? null : (
           <section class="block">
-            <h2>{t.indicatorPage.ranking}</h2>
+            <h2>
+              {t.indicatorPage.ranking} <small>{period}</small>
+            </h2>
             <Bars question={ranking.question} catalog={catalog} rows={ranking.answer.data} />
+            {ranking.question.groupBy.includes('residence_state') ? (
+              <p class="hint">{t.indicatorPage.unknownLeftOut}</p>
+            ) : null}
           </section>
         )}
         {ranking === null ? null : (
           <section class="block">
-            <h2>{CHART_TEXTS[language].views.table}</h2>
+            <h2>
+              {CHART_TEXTS[language].views.table} <small>{period}</small>
+            </h2>
             <ResultTable
               question={ranking.question}
               catalog={catalog}

@@ -97,7 +97,7 @@ const RATIO = {
 } as const satisfies Readonly<Record<string, Text>>
 const FLOW = both('Meses são somados.', 'Months are added up.')
 const STOCK = both(
-  'Meses não se somam: a consulta diz qual vale (over_period).',
-  'Months do not add up: the query says which one counts (over_period).',
+  'Meses não se somam: a consulta diz qual vale.',
+  'Months do not add up: the query says which one counts.',
 )
 const TIMELESS = both('Não tem mês.', 'It has no month.')
