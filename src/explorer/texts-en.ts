@@ -168,6 +168,8 @@ export const EN: Texts = {
   addPeriods: 'Show all months',
   onlyFirst: (count) => `Only the first ${count}; all are in the table.`,
   found: { places: 'Places', facilities: 'Facilities' },
+  foundCount: (count: number, hasMore: boolean) =>
+    count === 0 ? 'none' : hasMore ? `the first ${count}, there are more` : String(count),
   nothingFound: 'Nothing found.',
   whatChanged: {
     added: (area: string, periods: string) => `${area}: added ${periods}`,
@@ -206,6 +208,10 @@ export const EN: Texts = {
     places: 'Places compared',
     add: 'Add a place',
     link: 'Compare with other places',
+    legend:
+      'The ruler goes from the smallest to the largest value of the row, with the confidence interval as a band; the line below it is the course over time.',
+    interval: '95% CI',
+    otherPeriod: (period: string) => `another period: ${period}`,
   },
   indicatorPage: {
     unknownLeftOut: 'Records whose state of residence is not informed are left out of the list.',

@@ -171,6 +171,8 @@ export const PT = {
   addPeriods: 'Mostrar todos os meses',
   onlyFirst: (count: number) => `Só as primeiras ${count}; todas estão na tabela.`,
   found: { places: 'Lugares', facilities: 'Estabelecimentos' } as Record<string, string>,
+  foundCount: (count: number, hasMore: boolean) =>
+    count === 0 ? 'nenhum' : hasMore ? `os primeiros ${count}, há mais` : String(count),
   nothingFound: 'Nada encontrado.',
   whatChanged: {
     added: (area: string, periods: string) => `${area}: acrescentou ${periods}`,
@@ -209,6 +211,10 @@ export const PT = {
     places: 'Lugares comparados',
     add: 'Acrescentar um lugar',
     link: 'Comparar com outros lugares',
+    legend:
+      'A régua vai do menor ao maior valor da linha, com o intervalo de confiança em faixa; a linha abaixo dela é o curso no tempo.',
+    interval: 'IC 95 %',
+    otherPeriod: (period: string) => `outro período: ${period}`,
   },
   indicatorPage: {
     unknownLeftOut: 'Registros sem estado de residência informado ficam fora da lista.',

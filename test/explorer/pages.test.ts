@@ -154,6 +154,9 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   t.ok(facility.includes(`CNES ${cnes}`))
   t.match(facility, /tbEstabelecimento\d{6}\.csv/, 'each value with its file')
   const found = await get('/explorer/search?text=vista%20boa')
+  t.match(textOf(found.html), /Lugares: \d+ · Estabelecimentos: (nenhum|\d+|os primeiros 25, há mais)/)
+  const places = textOf((await get('/explorer/search?text=1400175')).html)
+  t.match(places, 'Lugares: 1 · Estabelecimentos: nenhum')
   t.equal(found.status, 200)
   const releases = textOf((await get(`/explorer/releases/${server.release.result.cnes}`)).html)
   t.match(releases, /Cobertura: o que foi coletado/)
@@ -337,6 +340,13 @@ t.test('places side by side have the numbers of their profiles, and one scale a 
   t.match(textOf((await get('/explorer/compare?place=municipality:9999999')).html), 'municipality:9999999')
   t.match((await get('/explorer/places/state/RR')).html, 'href="/explorer/compare?place=state:RR"')
   t.equal((await get('/explorer/compare')).status, 200)
+
+  const late = (await get('/explorer/compare?place=state:AP&place=state:RR&place=state:AC')).html
+  const row = late.split('<tr>').find((text) => text.includes('/explorer/indicators/icsap_share"')) ?? ''
+  t.match(textOf(row), /^ Proporção [^,]+ %, mar 2026 – mai 2026 /, 'the months of most places')
+  t.equal(row.split('outro período: mar 2026 – abr 2026').length, 2, 'Amapá came late')
+  t.match(textOf(row), /IC 95 % \d+,\d\d – \d+,\d\d/)
+  t.equal(row.split('class="strip"').length, 3, 'values of other months are not drawn on the common scale')
 })
 
 t.test('an indicator without values has no chart of them, and its sheet is in sentences', async (t) => {

@@ -4,7 +4,7 @@ import { type Api, ApiFailure, type Member } from '../api.ts'
 import type { Profile, ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { Course, Limits } from '../drawings/sparks.tsx'
-import { formatNumber } from '../numbers.ts'
+import { formatNumber, formatShort } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { Scroll } from '../parts/scroll.tsx'
@@ -86,7 +86,10 @@ function View({ data }: { readonly data: CompareData }) {
         {t.comparePage.title}{' '}
         {profiles.length === 0 ? null : <small>{profiles.map(nameOf).join(' · ')}</small>}
       </h1>
-      <p class="hint">{t.comparePage.hint}</p>
+      <p class="hint">
+        {t.comparePage.hint}
+        {profiles.length < 2 ? null : <> {t.comparePage.legend}</>}
+      </p>
       {profiles.length === 0 ? null : (
         <ul class="marks" aria-label={t.comparePage.places}>
           {profiles.map((profile) => (
@@ -236,12 +239,15 @@ function Row(props: {
   const [first] = indicators
   if (first === undefined) return null
   const { metric, label, unit, decimals } = first
-  const periods = [...new Set(indicators.map((indicator) => periodText(indicator, language)))]
-  const about = [
-    unitOutsideLabel({ label, label_en: label, unit }, language),
-    periods.length === 1 ? (periods[0] ?? '') : '',
-  ]
-  const limits = rangeOf(indicators.flatMap(({ value, lower, upper }) => [value, lower, upper]))
+  // Values of other months are not drawn on the scale of the rest.
+  const periodOf = (indicator: ProfileIndicator): string => periodText(indicator, language)
+  const common = mostFrequent(indicators.map(periodOf))
+  const comparable = indicators.filter((indicator) => periodOf(indicator) === common)
+  const limits =
+    comparable.length < 2
+      ? null
+      : rangeOf(comparable.flatMap(({ value, lower, upper }) => [value, lower, upper]))
+  const about = [unitOutsideLabel({ label, label_en: label, unit }, language), common]
   const course = rangeOf(
     indicators.flatMap((indicator) => indicator.course?.points.map(({ value }) => value) ?? []),
   )
@@ -265,9 +271,9 @@ function Row(props: {
             <Value
               indicator={indicator}
               decimals={decimals}
-              limits={limits}
+              limits={comparable.includes(indicator) ? limits : null}
               course={course}
-              showsPeriod={periods.length > 1}
+              otherPeriod={comparable.includes(indicator) ? '' : periodOf(indicator)}
             />
           )}
         </td>
@@ -275,6 +281,15 @@ function Row(props: {
     </tr>
   )
 }
+
+/** @returns the text that most of them are, the first of several */
+function mostFrequent(texts: readonly string[]): string {
+  const countOf = (text: string): number => texts.filter((other) => other === text).length
+  return texts.reduce((most, text) => (countOf(text) > countOf(most) ? text : most), texts[0] ?? '')
+}
+
+/** Part of the common scale that a course has to cross; below it, its line would say nothing. */
+const FLAT_BELOW = 0.05
 
 /** @returns smallest and largest value; null without values */
 function rangeOf(values: readonly (number | null)[]): readonly [number, number] | null {
@@ -288,39 +303,54 @@ function Value(props: {
   /** Ranges over all places, so that their drawings have one scale. */
   readonly limits: readonly [number, number] | null
   readonly course: readonly [number, number] | null
-  readonly showsPeriod: boolean
+  /** Months of the value where they are not those of the row; '' where they are. */
+  readonly otherPeriod: string
 }) {
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
-  const { indicator, decimals, limits, course, showsPeriod } = props
+  const { indicator, decimals, limits, course, otherPeriod } = props
   const { value, lower, upper } = indicator
   const show = (number: number): string => formatNumber(number, decimals, language)
+  const points = indicator.course?.points ?? []
+  const crossed = rangeOf(points.map((point) => point.value))
+  const isFlat =
+    course === null || crossed === null || crossed[1] - crossed[0] <= FLAT_BELOW * (course[1] - course[0])
   return (
     <>
-      {value === null ? (
-        <abbr title={t.noDataLong}>{t.noData}</abbr>
-      ) : (
-        <a class="figure" href={questionHref(questionOfIndicator(indicator))}>
-          {show(value)}
-        </a>
-      )}
-      {showsPeriod ? <span class="unit">{periodText(indicator, language)}</span> : null}
-      {lower === null || upper === null ? null : (
-        <span class="unit" title={t.profile.limits}>
-          {show(lower)} – {show(upper)}
-        </span>
-      )}
-      {value === null || limits === null ? null : (
-        <Limits value={value} lower={lower ?? value} upper={upper ?? value} range={limits} />
-      )}
-      {indicator.course === null || course === null ? null : (
-        <Course
-          points={indicator.course.points}
-          decimals={decimals}
-          isYearly={indicator.period?.unit === 'year'}
-          range={course}
-        />
-      )}
+      <span class="numbers">
+        {value === null ? (
+          <abbr title={t.noDataLong}>{t.noData}</abbr>
+        ) : (
+          <a class="figure" href={questionHref(questionOfIndicator(indicator))}>
+            {show(value)}
+          </a>
+        )}
+        {otherPeriod === '' ? null : <strong class="unit">{t.comparePage.otherPeriod(otherPeriod)}</strong>}
+        {lower === null || upper === null ? null : (
+          <span class="unit" title={t.profile.limits}>
+            {t.comparePage.interval} {show(lower)} – {show(upper)}
+          </span>
+        )}
+      </span>
+      <span class="drawings">
+        {value === null || limits === null || limits[0] === limits[1] ? null : (
+          <>
+            <Limits value={value} lower={lower ?? value} upper={upper ?? value} range={limits} />
+            <span class="ends" aria-hidden="true">
+              <span>{formatShort(limits[0], language)}</span>
+              <span>{formatShort(limits[1], language)}</span>
+            </span>
+          </>
+        )}
+        {isFlat ? null : (
+          <Course
+            points={points}
+            decimals={decimals}
+            isYearly={indicator.period?.unit === 'year'}
+            range={course}
+          />
+        )}
+      </span>
     </>
   )
 }

@@ -16,6 +16,8 @@ interface SearchData {
     readonly uf: string | null
     readonly facility_type_name: string | null
   }[]
+  /** The release has more of them than are listed. */
+  readonly hasMore: { readonly places: boolean; readonly facilities: boolean }
   readonly synthetic: boolean
 }
 
@@ -29,33 +31,48 @@ const orFallback = <Value,>(promise: Promise<Value>, fallback: Value): Promise<V
     throw error
   })
 
-/** @returns places of a level by words of their names or the beginning of their code */
-export async function findPlaces(api: Api, level: string, text: string): Promise<SearchData['places']> {
-  const query = new URLSearchParams({ search: text, limit: '10' })
-  const { data } = await orFallback(
-    api.get<{ readonly data: readonly Member[] }>(`/v1/analytics/dimensions/${level}/values?${query}`),
-    { data: [] },
-  )
-  return data.filter(({ code }) => code !== null).map((member) => ({ level, member }))
+interface Listed<Row> {
+  readonly data: readonly Row[]
+  readonly pagination: { readonly has_more: boolean }
+  readonly meta: { readonly synthetic?: boolean }
 }
+const NONE = { data: [], pagination: { has_more: false }, meta: {} }
+
+async function searchPlaces(api: Api, level: string, text: string): Promise<Listed<Member>> {
+  const query = new URLSearchParams({ search: text, limit: '10' })
+  return await orFallback(api.get<Listed<Member>>(`/v1/analytics/dimensions/${level}/values?${query}`), NONE)
+}
+
+const placesOf = (level: string, { data }: Listed<Member>): SearchData['places'] =>
+  data.filter(({ code }) => code !== null).map((member) => ({ level, member }))
+
+/** @returns places of a level by words of their names or the beginning of their code */
+export const findPlaces = async (api: Api, level: string, text: string): Promise<SearchData['places']> =>
+  placesOf(level, await searchPlaces(api, level, text))
 
 async function load({ visit, api }: LoadContext): Promise<SearchData> {
   const text = (new URLSearchParams(visit.search).get('text') ?? '').trim().slice(0, SEARCH_MAX)
-  if (text.length < TEXT_MIN) return { text, places: [], facilities: [], synthetic: false }
+  if (text.length < TEXT_MIN)
+    return {
+      text,
+      places: [],
+      facilities: [],
+      hasMore: { places: false, facilities: false },
+      synthetic: false,
+    }
   const query = new URLSearchParams({ search: text, limit: '25' })
   const [places, facilities] = await Promise.all([
-    Promise.all(LEVELS.map((level) => findPlaces(api, level, text))),
-    orFallback(
-      api.get<{ readonly data: SearchData['facilities']; readonly meta: { readonly synthetic?: boolean } }>(
-        `/v1/facilities?${query}`,
-      ),
-      { data: [], meta: {} },
-    ),
+    Promise.all(LEVELS.map((level) => searchPlaces(api, level, text))),
+    orFallback(api.get<Listed<SearchData['facilities'][number]>>(`/v1/facilities?${query}`), NONE),
   ])
   return {
     text,
-    places: places.flat(),
+    places: places.flatMap((listed, index) => placesOf(LEVELS[index] ?? '', listed)),
     facilities: facilities.data,
+    hasMore: {
+      places: places.some(({ pagination }) => pagination.has_more),
+      facilities: facilities.pagination.has_more,
+    },
     synthetic: facilities.meta.synthetic === true,
   }
 }
@@ -70,6 +87,12 @@ function View({ data }: { readonly data: SearchData }) {
       </h1>
       <p class="hint">{t.searchHint}</p>
       {isEmpty && data.text.length >= TEXT_MIN ? <p role="status">{t.nothingFound}</p> : null}
+      {isEmpty ? null : (
+        <p role="status">
+          {t.found.places}: {t.foundCount(data.places.length, data.hasMore.places)} · {t.found.facilities}:{' '}
+          {t.foundCount(data.facilities.length, data.hasMore.facilities)}
+        </p>
+      )}
       {data.places.length === 0 ? null : (
         <section>
           <h2>{t.found.places}</h2>
