@@ -154,7 +154,7 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   t.ok(facility.includes(`CNES ${cnes}`))
   t.match(facility, /tbEstabelecimento\d{6}\.csv/, 'each value with its file')
   const found = await get('/explorer/search?text=vista%20boa')
-  t.match(textOf(found.html), /Lugares: \d+ · Estabelecimentos: (nenhum|\d+|os primeiros 25, há mais)/)
+  t.match(textOf(found.html), /Lugares: (nenhum|\d+) · Estabelecimentos: (nenhum|\d+|os primeiros 25, há mais)/)
   const places = textOf((await get('/explorer/search?text=1400175')).html)
   t.match(places, 'Lugares: 1 · Estabelecimentos: nenhum')
   t.equal(found.status, 200)
@@ -343,8 +343,8 @@ t.test('places side by side have the numbers of their profiles, and one scale a 
 
   const late = (await get('/explorer/compare?place=state:AP&place=state:RR&place=state:AC')).html
   const row = late.split('<tr>').find((text) => text.includes('/explorer/indicators/icsap_share"')) ?? ''
-  t.match(textOf(row), /^ Proporção [^,]+ %, mar 2026 – mai 2026 /, 'the months of most places')
-  t.equal(row.split('outro período: mar 2026 – abr 2026').length, 2, 'Amapá came late')
+  t.match(textOf(row), /^ Proporção [^,]+ %, mar–mai 2026 /, 'the months of most places')
+  t.equal(row.split('outro período: mar–abr 2026').length, 2, 'Amapá came late')
   t.match(textOf(row), /IC 95 % \d+,\d\d – \d+,\d\d/)
   t.equal(row.split('class="strip"').length, 3, 'values of other months are not drawn on the common scale')
 })

@@ -4,7 +4,7 @@ import { type Api, ApiFailure, type Member } from '../api.ts'
 import type { Profile, ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { Course, Limits } from '../drawings/sparks.tsx'
-import { formatNumber, formatShort } from '../numbers.ts'
+import { formatMonths, formatNumber, formatShort } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { Scroll } from '../parts/scroll.tsx'
@@ -240,7 +240,10 @@ function Row(props: {
   if (first === undefined) return null
   const { metric, label, unit, decimals } = first
   // Values of other months are not drawn on the scale of the rest.
-  const periodOf = (indicator: ProfileIndicator): string => periodText(indicator, language)
+  const periodOf = (indicator: ProfileIndicator): string =>
+    indicator.period?.unit === 'month'
+      ? formatMonths(indicator.period.from, indicator.period.to, language)
+      : periodText(indicator, language)
   const common = mostFrequent(indicators.map(periodOf))
   const comparable = indicators.filter((indicator) => periodOf(indicator) === common)
   const limits =
@@ -288,6 +291,8 @@ function mostFrequent(texts: readonly string[]): string {
   return texts.reduce((most, text) => (countOf(text) > countOf(most) ? text : most), texts[0] ?? '')
 }
 
+/** Numbers from here on are shortened at the ends of a ruler. */
+const SHORT_FROM = 1e4
 /** Part of the common scale that a course has to cross; below it, its line would say nothing. */
 const FLAT_BELOW = 0.05
 
@@ -311,6 +316,8 @@ function Value(props: {
   const { indicator, decimals, limits, course, otherPeriod } = props
   const { value, lower, upper } = indicator
   const show = (number: number): string => formatNumber(number, decimals, language)
+  const shorten = (number: number): string =>
+    Math.abs(number) < SHORT_FROM ? show(number) : formatShort(number, language)
   const points = indicator.course?.points ?? []
   const crossed = rangeOf(points.map((point) => point.value))
   const isFlat =
@@ -325,7 +332,9 @@ function Value(props: {
             {show(value)}
           </a>
         )}
-        {otherPeriod === '' ? null : <strong class="unit">{t.comparePage.otherPeriod(otherPeriod)}</strong>}
+        {otherPeriod === '' ? null : (
+          <strong class="unit other">{t.comparePage.otherPeriod(otherPeriod)}</strong>
+        )}
         {lower === null || upper === null ? null : (
           <span class="unit" title={t.profile.limits}>
             {t.comparePage.interval} {show(lower)} – {show(upper)}
@@ -337,8 +346,8 @@ function Value(props: {
           <>
             <Limits value={value} lower={lower ?? value} upper={upper ?? value} range={limits} />
             <span class="ends" aria-hidden="true">
-              <span>{formatShort(limits[0], language)}</span>
-              <span>{formatShort(limits[1], language)}</span>
+              <span>{shorten(limits[0])}</span>
+              <span>{shorten(limits[1])}</span>
             </span>
           </>
         )}
