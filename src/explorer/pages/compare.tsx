@@ -337,7 +337,10 @@ function Value(props: {
         )}
         {lower === null || upper === null ? null : (
           <span class="unit" title={t.profile.limits}>
-            {t.comparePage.interval} {show(lower)} – {show(upper)}
+            <span>{t.comparePage.interval}</span>{' '}
+            <span>
+              {show(lower)} – {show(upper)}
+            </span>
           </span>
         )}
       </span>
