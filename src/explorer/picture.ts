@@ -27,6 +27,7 @@ const ATTRIBUTES = [
   'stroke-dasharray',
   'stroke-linecap',
   'stroke-linejoin',
+  'paint-order',
   'opacity',
   'font-size',
   'font-weight',

@@ -208,6 +208,11 @@ t.test('classes of a map are quantiles, fewer where values repeat', async (t) =>
   t.same(classBounds([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]), [2, 4, 6, 8, 10])
   t.same(classBounds([5, 5, 5, 5]), [5])
   t.same(classBounds([0, 0, 0, 0, 9]), [0, 9])
+  t.same(
+    classBounds([0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]),
+    [0, 2, 4, 6, 8],
+    'zero is a class alone, the others are quantiles of what is above it',
+  )
   t.same(classBounds([]), [])
   t.equal(classOf(2, [2, 4]), 0)
   t.equal(classOf(2.01, [2, 4]), 1)

@@ -4,7 +4,7 @@ import { limitsOf } from '../analysis.ts'
 import type { Catalog, Metric, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
-import { formatMonth, formatNumber, type Language } from '../numbers.ts'
+import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { type Question, timeOf } from '../question.ts'
@@ -175,14 +175,16 @@ export function Hatch({ id }: { readonly id: string }) {
 
 /** Value ranges of quantile classes, and stripes where something has no data. */
 export function ClassLegend(props: {
+  readonly metric: Metric | undefined
   /** Upper bounds, ascending. */
   readonly bounds: readonly number[]
   readonly lowest: number
   readonly show: (value: number) => string
   readonly hasMissing: boolean
 }) {
-  const { bounds, lowest, show, hasMissing } = props
-  const { t } = useSite()
+  const { metric, bounds, lowest, show, hasMissing } = props
+  const { t, language } = useSite()
+  const unit = unitText(metric?.unit, language)
   const rangeOf = (bound: number, index: number): string => {
     const from = index === 0 ? lowest : (bounds[index - 1] ?? lowest)
     return index === 0 && from === bound
@@ -190,25 +192,28 @@ export function ClassLegend(props: {
       : `${index === 0 ? '' : '> '}${show(from)} – ${show(bound)}`
   }
   return (
-    <ul class="legend" aria-label={t.mapLegend}>
-      {bounds.map((bound, index) => (
-        <li key={bound}>
-          <svg viewBox="0 0 20 12" aria-hidden="true">
-            <rect width="20" height="12" class={`class-${index} of-${bounds.length}`} />
-          </svg>{' '}
-          {rangeOf(bound, index)}
-        </li>
-      ))}
-      {hasMissing ? (
-        <li>
-          <svg viewBox="0 0 20 12" aria-hidden="true">
-            {/* Stripes of another drawing vanish with it where the style sheet hides it. */}
-            <Hatch id="legend-hatch" />
-            <rect width="20" height="12" fill="url(#legend-hatch)" />
-          </svg>{' '}
-          {t.noData}
-        </li>
-      ) : null}
-    </ul>
+    <>
+      {unit === '' ? null : <p class="hint unit-of-legend">{unit}</p>}
+      <ul class="legend classes" aria-label={t.mapLegend}>
+        {bounds.map((bound, index) => (
+          <li key={bound}>
+            <svg viewBox="0 0 20 12" preserveAspectRatio="none" aria-hidden="true">
+              <rect width="20" height="12" class={`class-${index} of-${bounds.length}`} />
+            </svg>{' '}
+            {rangeOf(bound, index)}
+          </li>
+        ))}
+        {hasMissing ? (
+          <li>
+            <svg viewBox="0 0 20 12" preserveAspectRatio="none" aria-hidden="true">
+              {/* Stripes of another drawing vanish with it where the style sheet hides it. */}
+              <Hatch id="legend-hatch" />
+              <rect width="20" height="12" fill="url(#legend-hatch)" />
+            </svg>{' '}
+            {t.noData}
+          </li>
+        ) : null}
+      </ul>
+    </>
   )
 }

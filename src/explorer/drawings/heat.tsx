@@ -38,7 +38,13 @@ export function HeatTable(props: ChartProps) {
     <Chart label={label} metric={metric} limit={series.length > ROWS_MAX ? ROWS_MAX : null}>
       <HeatDrawing {...drawing} size={WIDE} />
       <HeatDrawing {...drawing} size={NARROW} />
-      <ClassLegend bounds={bounds} lowest={Math.min(...values)} show={show} hasMissing={hasMissing} />
+      <ClassLegend
+        metric={metric}
+        bounds={bounds}
+        lowest={Math.min(...values)}
+        show={show}
+        hasMissing={hasMissing}
+      />
     </Chart>
   )
 }

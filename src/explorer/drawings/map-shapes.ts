@@ -47,11 +47,16 @@ export function featuresOf(topology: Topology): PlaceShape[] {
   })
 }
 
-function boundsOf(shapes: readonly PlaceShape[]): [number, number, number, number] {
+/** @returns the smallest box around the corners of areas that a condition takes; where it takes none, west lies east of east */
+function boundsOf(
+  shapes: readonly PlaceShape[],
+  isTaken: (x: number, y: number) => boolean,
+): [number, number, number, number] {
   let [west, south, east, north] = [180, 90, -180, -90]
   for (const { geometry } of shapes)
     for (const polygon of geometry.type === 'Polygon' ? [geometry.coordinates] : geometry.coordinates)
       for (const [x = 0, y = 0] of polygon[0] ?? []) {
+        if (!isTaken(x, y)) continue
         west = Math.min(west, x)
         east = Math.max(east, x)
         south = Math.min(south, y)
@@ -60,31 +65,33 @@ function boundsOf(shapes: readonly PlaceShape[]): [number, number, number, numbe
   return [west, south, east, north]
 }
 
+/** Space around the areas. */
+const MARGIN = 16
+
 export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes {
-  const [west, south, east, north] = boundsOf(shapes)
-  const fitted = {
-    west: Math.max(west, MAINLAND.west),
-    south: Math.max(south, MAINLAND.south),
-    east: Math.min(east, MAINLAND.east),
-    north: Math.min(north, MAINLAND.north),
-  }
+  const all = boundsOf(shapes, () => true)
+  const onMainland = boundsOf(
+    shapes,
+    (x, y) => x >= MAINLAND.west && x <= MAINLAND.east && y >= MAINLAND.south && y <= MAINLAND.north,
+  )
   // Draw islands completely when nothing else is shown.
-  const box = fitted.west < fitted.east && fitted.south < fitted.north ? fitted : { west, south, east, north }
-  const isClipped =
-    west < box.west - 0.5 || south < box.south - 0.5 || east > box.east + 0.5 || north > box.north + 0.5
+  const [west, south, east, north] = onMainland[0] < onMainland[2] ? onMainland : all
+  const isClipped = all[0] < west - 0.5 || all[1] < south - 0.5 || all[2] > east + 0.5 || all[3] > north + 0.5
   const corners = {
     type: 'MultiPoint' as const,
     coordinates: [
-      [box.west, box.south],
-      [box.east, box.north],
+      [west, south],
+      [east, north],
     ],
   }
-  const ratio = Math.min(1.3, Math.max(0.45, (box.north - box.south) / Math.max(0.01, box.east - box.west)))
-  const height = Math.round(width * ratio)
-  const projection = geoMercator().fitExtent(
+  const projection = geoMercator().fitWidth(width - 2 * MARGIN, corners)
+  const [[left, top], [right, bottom]] = geoPath(projection).bounds(corners)
+  const ratio = Math.min(1.3, Math.max(0.45, (bottom - top) / Math.max(0.01, right - left)))
+  const height = Math.round((width - 2 * MARGIN) * ratio) + 2 * MARGIN
+  projection.fitExtent(
     [
-      [6, 6],
-      [width - 6, height - 6],
+      [MARGIN, MARGIN],
+      [width - MARGIN, height - MARGIN],
     ],
     corners,
   )
@@ -161,13 +168,18 @@ function areaOf(ring: readonly number[][]): number {
 
 export const CLASSES_MAX = 5
 
-/** Computes quantile classes. @param values without nulls @returns distinct upper bounds, ascending; repeated values make fewer classes */
+/**
+ * Computes quantile classes. Zero is a class alone where it would fill the first one, so that the others tell the values above it apart.
+ * @param values without nulls @returns distinct upper bounds, ascending; repeated values make fewer classes
+ */
 export function classBounds(values: readonly number[]): number[] {
   const sorted = [...values].sort((left, right) => left - right)
-  if (sorted.length === 0) return []
-  const bounds: number[] = []
-  for (let index = 1; index <= CLASSES_MAX; index += 1) {
-    const bound = sorted[Math.ceil((index * sorted.length) / CLASSES_MAX) - 1] ?? 0
+  const hasManyZeros = sorted[0] === 0 && sorted[Math.ceil(sorted.length / CLASSES_MAX) - 1] === 0
+  const others = hasManyZeros ? sorted.filter((value) => value > 0) : sorted
+  const classes = hasManyZeros ? CLASSES_MAX - 1 : CLASSES_MAX
+  const bounds = hasManyZeros ? [0] : []
+  for (let index = 1; index <= classes && others.length > 0; index += 1) {
+    const bound = others[Math.ceil((index * others.length) / classes) - 1] ?? 0
     if (bound !== bounds.at(-1)) bounds.push(bound)
   }
   return bounds

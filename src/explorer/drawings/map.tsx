@@ -23,6 +23,8 @@ export const MAP_LEVELS: readonly string[] = [
   'region',
 ]
 const WIDTH = 720
+/** Largest height of a drawing; its width follows, so that all areas have the same margins. */
+const MAP_HEIGHT = '66vh'
 const ZOOM_STEP = 1.6
 const ZOOM_MAX = 40
 /** Largest zoom for outlines with fewer points. From the third zoom step on, their corners would be visible. */
@@ -136,7 +138,8 @@ export function PlaceMap(props: {
       if (value === null) missing.push(place.path)
       else classes[classOf(value, bounds)]?.push(place.path)
     }
-    return { classes: classes.map((list) => list.join('')), missing: missing.join('') }
+    const all = layout?.places.map(({ path }) => path) ?? []
+    return { classes: classes.map((list) => list.join('')), missing: missing.join(''), all: all.join('') }
   }, [layout, values, bounds])
 
   if (failure !== '') return <p class="notice">{failure}</p>
@@ -186,74 +189,83 @@ export function PlaceMap(props: {
         {label}
         {unit === '' ? '' : ` (${unit})`}
       </figcaption>
-      <div class="frame">
-        <svg
-          viewBox={`0 0 ${width} ${height}`}
-          // Lower case, because SVG ignores tabIndex. The arrow keys move between areas.
-          tabindex={0}
-          role="application"
-          aria-label={`${CHART_TEXTS[language].views.map}: ${label}. ${t.mapHelp}`}
-          onKeyDown={onKey}
-          onWheel={(event) => {
-            if (!event.ctrlKey && !event.metaKey) return
-            event.preventDefault()
-            zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP)
-          }}
-          onPointerDown={(event) => {
-            drag.current = { x: event.clientX, y: event.clientY, moved: false }
-          }}
-          onPointerUp={(event) => {
-            const wasMoved = drag.current?.moved === true
-            drag.current = null
-            if (!wasMoved) open(layout.find(...pointOf(event)))
-          }}
-          onPointerLeave={() => {
-            drag.current = null
-          }}
-          onPointerMove={(event) => {
-            const dragStart = drag.current
-            if (dragStart === null) return setActive(layout.find(...pointOf(event)))
-            const frame = event.currentTarget.getBoundingClientRect()
-            const [x, y] = [event.clientX - dragStart.x, event.clientY - dragStart.y]
-            if (!dragStart.moved && Math.abs(x) + Math.abs(y) < 4) return
-            drag.current = { x: event.clientX, y: event.clientY, moved: true }
-            const unit = width / frame.width
-            setZoom((old) => keepInside({ ...old, x: old.x + x * unit, y: old.y + y * unit }))
-          }}
-        >
-          <Hatch id="hatched" />
-          <g transform={`translate(${zoom.x} ${zoom.y}) scale(${zoom.scale})`}>
-            {paths.classes.map((path, index) => (
-              <path key={index} d={path} class={`place class-${index} of-${bounds.length}`} />
-            ))}
-            <path d={paths.missing} class="place missing" fill="url(#hatched)" />
-            {activePlace === undefined ? null : <path d={activePlace.path} class="active" />}
-          </g>
-        </svg>
-        <div class="zoom">
-          <button type="button" onClick={() => zoomBy(ZOOM_STEP)} aria-label={t.zoomIn}>
-            +
-          </button>
-          <button type="button" onClick={() => zoomBy(1 / ZOOM_STEP)} aria-label={t.zoomOut}>
-            −
-          </button>
-          <button type="button" onClick={() => setZoom({ scale: 1, x: 0, y: 0 })} aria-label={t.zoomAll}>
-            ⤢
-          </button>
+      <div class="map-row">
+        <div class="frame" style={{ flexBasis: `calc(${MAP_HEIGHT} * ${width / height})` }}>
+          <svg
+            viewBox={`0 0 ${width} ${height}`}
+            // Lower case, because SVG ignores tabIndex. The arrow keys move between areas.
+            tabindex={0}
+            role="application"
+            aria-label={`${CHART_TEXTS[language].views.map}: ${label}. ${t.mapHelp}`}
+            onKeyDown={onKey}
+            onWheel={(event) => {
+              if (!event.ctrlKey && !event.metaKey) return
+              event.preventDefault()
+              zoomBy(event.deltaY < 0 ? ZOOM_STEP : 1 / ZOOM_STEP)
+            }}
+            onPointerDown={(event) => {
+              drag.current = { x: event.clientX, y: event.clientY, moved: false }
+            }}
+            onPointerUp={(event) => {
+              const wasMoved = drag.current?.moved === true
+              drag.current = null
+              if (!wasMoved) open(layout.find(...pointOf(event)))
+            }}
+            onPointerLeave={() => {
+              drag.current = null
+            }}
+            onPointerMove={(event) => {
+              const dragStart = drag.current
+              if (dragStart === null) return setActive(layout.find(...pointOf(event)))
+              const frame = event.currentTarget.getBoundingClientRect()
+              const [x, y] = [event.clientX - dragStart.x, event.clientY - dragStart.y]
+              if (!dragStart.moved && Math.abs(x) + Math.abs(y) < 4) return
+              drag.current = { x: event.clientX, y: event.clientY, moved: true }
+              const unit = width / frame.width
+              setZoom((old) => keepInside({ ...old, x: old.x + x * unit, y: old.y + y * unit }))
+            }}
+          >
+            <Hatch id="hatched" />
+            <g transform={`translate(${zoom.x} ${zoom.y}) scale(${zoom.scale})`}>
+              {/* Only its outer half shows: the border of the whole area, which the lowest class needs on its ground. */}
+              <path d={paths.all} class="outline" />
+              {paths.classes.map((path, index) => (
+                <path key={index} d={path} class={`place class-${index} of-${bounds.length}`} />
+              ))}
+              <path d={paths.missing} class="place missing" fill="url(#hatched)" />
+              {activePlace === undefined ? null : <path d={activePlace.path} class="active" />}
+            </g>
+          </svg>
+          <div class="zoom">
+            <button type="button" onClick={() => zoomBy(ZOOM_STEP)} aria-label={t.zoomIn}>
+              +
+            </button>
+            <button type="button" onClick={() => zoomBy(1 / ZOOM_STEP)} aria-label={t.zoomOut}>
+              −
+            </button>
+            <button type="button" onClick={() => setZoom({ scale: 1, x: 0, y: 0 })} aria-label={t.zoomAll}>
+              ⤢
+            </button>
+          </div>
+        </div>
+        <div class="map-key">
+          <p class="reading" role="status" aria-live="polite">
+            {activePlace === undefined ? (
+              <span class="hint">{t.mapHelp}</span>
+            ) : (
+              `${names.get(activePlace.code) || activePlace.name}: ${show(values.get(activePlace.code))}`
+            )}
+          </p>
+          <ClassLegend
+            metric={metric}
+            bounds={bounds}
+            lowest={Math.min(...[...values.values()].filter((value) => value !== null))}
+            show={show}
+            hasMissing={[...values.values()].includes(null)}
+          />
+          {layout.isClipped ? <p class="hint">{t.farIslands}</p> : null}
         </div>
       </div>
-      <p class="reading" role="status" aria-live="polite">
-        {activePlace === undefined
-          ? t.mapHelp
-          : `${names.get(activePlace.code) || activePlace.name}: ${show(values.get(activePlace.code))}`}
-      </p>
-      <ClassLegend
-        bounds={bounds}
-        lowest={Math.min(...[...values.values()].filter((value) => value !== null))}
-        show={show}
-        hasMissing={paths.missing !== ''}
-      />
-      {layout.isClipped ? <p class="hint">{t.farIslands}</p> : null}
     </figure>
   )
 }

@@ -8,7 +8,7 @@ import { type Size, shorten } from './chart-parts.tsx'
 export type Axis = ScaleContinuousNumeric<number, number>
 
 const MARGIN = { top: 26, right: 16, bottom: 44, left: 58 }
-const TICKS = { 'wide-screen': 9, narrow: 4 } as const
+const TICKS = { 'wide-screen': 9, narrow: 5 } as const
 const TITLE_LETTERS = { 'wide-screen': 90, narrow: 44 } as const
 
 /** @returns range of the horizontal and of the vertical axis */
@@ -46,15 +46,22 @@ export function Plane(props: {
   readonly xTitle: string
   readonly yTitle: string
   readonly size: Size
+  /** Height below the axis for a key. */
+  readonly foot?: number
   readonly children: ComponentChildren
 }) {
-  const { label, x, y, xTitle, yTitle, size, children } = props
+  const { label, x, y, xTitle, yTitle, size, foot = 0, children } = props
   const { language } = useSite()
   const { width, height, name } = size
   const letters = TITLE_LETTERS[name]
   const bottom = height - MARGIN.bottom
   return (
-    <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} class={`lines plane ${name}`}>
+    <svg
+      viewBox={`0 0 ${width} ${height + foot}`}
+      role="img"
+      aria-label={label}
+      class={`lines plane ${name}`}
+    >
       <text x="4" y="14" class="axis-title">
         {shorten(yTitle, letters)}
       </text>
@@ -85,11 +92,13 @@ export function Plane(props: {
 /** First digits of the ticks of a logarithmic scale, fewer where there is less space. */
 const FIRST_DIGITS = ['123456789', '125', '13', '1']
 
-/** @returns ticks; of the ten for each power that a logarithmic scale offers, those with round first digits that have space */
+/** @returns ticks that have space; of the ten for each power that a logarithmic scale offers, those with round first digits */
 function ticksOf(axis: Axis, count: number): number[] {
-  const ticks = axis.ticks(count)
-  const sets = FIRST_DIGITS.map((digits) =>
-    ticks.filter((tick) => digits.includes(tick.toExponential()[0] ?? '')),
-  )
-  return ticks.length <= count + 1 ? ticks : (sets.find((set) => set.length <= count) ?? ticks.slice(0, 1))
+  const sets =
+    'base' in axis
+      ? FIRST_DIGITS.map((digits) =>
+          axis.ticks(count).filter((tick) => digits.includes(tick.toExponential()[0] ?? '')),
+        )
+      : Array.from({ length: count }, (_, fewer) => axis.ticks(count - fewer))
+  return sets.find((set) => set.length <= count + 1) ?? sets.at(-1) ?? []
 }

@@ -16,7 +16,7 @@ const PT = {
   needsSeries: 'Precisa de períodos e de mais uma divisão nas linhas da tabela.',
   needsTwo:
     'A dispersão compara duas métricas: acrescente outra à pergunta. Uma terceira dá o tamanho dos pontos.',
-  scatter: (x: string, y: string) => `${y} por ${x}`,
+  scatter: (x: string, y: string) => `${y} × ${x}`,
   logarithmic: 'escala log',
   size: (label: string) => `Tamanho dos pontos: ${label}`,
   points: (count: string) => `${count} pontos`,
@@ -58,7 +58,7 @@ const EN: Texts = {
   needsSeries: 'Needs periods and one more division among the rows of the table.',
   needsTwo:
     'A scatter plot compares two metrics: add another to the question. A third gives the size of the points.',
-  scatter: (x, y) => `${y} by ${x}`,
+  scatter: (x, y) => `${y} × ${x}`,
   logarithmic: 'log scale',
   size: (label) => `Size of the points: ${label}`,
   points: (count) => `${count} points`,
