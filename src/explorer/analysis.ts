@@ -91,7 +91,7 @@ export function statusOf(row: QueryRow, metric: string, language: 'pt' | 'en'): 
 export const ANALYSIS_TEXTS = {
   pt: {
     title: 'Análise',
-    none: 'sem limites nem comparação',
+    none: 'nenhuma opção',
     window: 'Cada mês cobre',
     windows: { '': 'só ele', '3': '3 meses até ele', '12': '12 meses até ele', year_start: 'o ano até ele' },
     needsMonths: 'Só com Competência nas linhas',
@@ -125,7 +125,7 @@ export const ANALYSIS_TEXTS = {
   },
   en: {
     title: 'Analysis',
-    none: 'no limits, no comparison',
+    none: 'no options',
     window: 'Each month covers',
     windows: {
       '': 'itself',

@@ -51,13 +51,6 @@ export function metricConflict(
     : `There are ${METRICS_MAX} metrics: take one away`
 }
 
-/** @param period YYYY-MM @param count months to subtract */
-export function monthBefore(period: string, count: number): string {
-  const [year = 0, month = 1] = period.split('-').map(Number)
-  const months = year * 12 + month - 1 - count
-  return `${Math.floor(months / 12)}-${String((months % 12) + 1).padStart(2, '0')}`
-}
-
 export function overConflict(question: Question, language: Language): string | null {
   const isPt = language === 'pt'
   if (question.groupBy.includes('reference_period'))

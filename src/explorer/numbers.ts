@@ -48,6 +48,13 @@ export function formatMonths(from: string, to: string, language: Language): stri
   return from.slice(0, 4) === to.slice(0, 4) ? `${first.split(' ')[0]}–${last}` : `${first} – ${last}`
 }
 
+/** @param period YYYY-MM @param count months to subtract */
+export function monthBefore(period: string, count: number): string {
+  const [year = 0, month = 1] = period.split('-').map(Number)
+  const months = year * 12 + month - 1 - count
+  return `${Math.floor(months / 12)}-${String((months % 12) + 1).padStart(2, '0')}`
+}
+
 export function formatBytes(bytes: number, language: Language): string {
   const [divisor, unit] = bytes >= 1e9 ? [1e9, 'GB'] : bytes >= 1e6 ? [1e6, 'MB'] : [1e3, 'kB']
   return `${formatNumber(bytes / divisor, 1, language)} ${unit}`

@@ -5,6 +5,7 @@
  */
 
 import { type Analysis, bodyOfAnalysis, NO_ANALYSIS, paramsOfAnalysis, readAnalysis } from './analysis.ts'
+import { monthBefore } from './numbers.ts'
 import { bodyOfGroup, GROUP, GROUP_CODES_MAX, type OwnGroup, paramsOfGroup, readGroup } from './own-group.ts'
 
 export const VIEWS = ['table', 'bars', 'lines', 'multiples', 'heat', 'scatter', 'funnel', 'map'] as const
@@ -61,6 +62,18 @@ export const TIMES: readonly string[] = [
 /** @returns the time among grouped dimensions; undefined when rows are of no period */
 export const timeOf = (groupBy: readonly string[]): string | undefined =>
   groupBy.find((code) => TIMES.includes(code))
+
+/**
+ * @param period reference period of an answer
+ * @returns the month that a question compares with; null where each row has its own, or several are read together
+ */
+export function baseMonthOf({ change: to, groupBy }: Question, period: string): string | null {
+  const isMonth = (text: string): boolean => /^\d{4}-\d{2}$/.test(text)
+  if (isMonth(to)) return to
+  if (timeOf(groupBy) !== undefined || !isMonth(period)) return null
+  const months = to === 'previous' ? 1 : Number(/^-(\d+)$/.exec(to)?.[1] ?? 0)
+  return months === 0 ? null : monthBefore(period, months)
+}
 
 export const PAGE_ROWS = 100
 export const RECORDS_SHOWN = 20

@@ -76,6 +76,8 @@ export const EN: Texts = {
   totals: 'Show totals',
   change: 'Compare with',
   changes: { '': 'nothing', previous: 'the period before', '-12': 'a year before' },
+  periodsBefore: (count) => (count === 1 ? 'one period before' : `${count} periods before`),
+  comparedWith: (periods, base) => `${periods} compared with ${base}`,
   basis: 'Population of the rates',
   bases: {
     '': 'census',
@@ -386,6 +388,9 @@ export const EN: Texts = {
   allStates: 'all states',
   problem: 'This could not be answered',
   possible: 'Possible',
+  notAnOption: (value) => `“${value}” is not an option.`,
+  withoutWrong: 'Open the question without what is wrong',
+  startAnew: 'Start anew',
   offline: 'The server did not answer. Check the connection and try again.',
   problems: {
     release_mismatch: 'The release of this address is no longer on this server.',

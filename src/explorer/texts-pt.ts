@@ -79,6 +79,8 @@ export const PT = {
     previous: 'o período anterior',
     '-12': 'um ano antes',
   } as Record<string, string>,
+  periodsBefore: (count: number) => (count === 1 ? 'um período antes' : `${count} períodos antes`),
+  comparedWith: (periods: string, base: string) => `${periods} comparado com ${base}`,
   basis: 'População das taxas',
   bases: {
     '': 'censo',
@@ -386,6 +388,9 @@ export const PT = {
   allStates: 'todos os estados',
   problem: 'Não foi possível responder',
   possible: 'Possíveis',
+  notAnOption: (value: string) => `“${value}” não é uma opção.`,
+  withoutWrong: 'Abrir a pergunta sem o que está errado',
+  startAnew: 'Começar de novo',
   offline: 'O servidor não respondeu. Confira a conexão e tente de novo.',
   problems: {
     release_mismatch: 'A versão dos dados deste endereço não está mais neste servidor.',

@@ -2,13 +2,8 @@
 import t from 'tap'
 import type { Catalog, Metric, Note } from '../../src/explorer/api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../../src/explorer/catalog-texts.ts'
-import {
-  basisConflict,
-  dimensionConflict,
-  metricConflict,
-  monthBefore,
-} from '../../src/explorer/conflicts.ts'
-import { unitText } from '../../src/explorer/numbers.ts'
+import { basisConflict, dimensionConflict, metricConflict } from '../../src/explorer/conflicts.ts'
+import { monthBefore, unitText } from '../../src/explorer/numbers.ts'
 import { matches } from '../../src/explorer/parts/options.tsx'
 import { EMPTY_QUESTION } from '../../src/explorer/question.ts'
 import { ATTRIBUTES } from '../../src/explorer/record-texts.ts'

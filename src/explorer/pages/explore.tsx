@@ -10,14 +10,24 @@ import { Scatter } from '../drawings/scatter.tsx'
 import { CHART_TEXTS } from '../drawings/texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
-import { ProblemNotice } from '../parts/layout.tsx'
+import { periodRanges } from '../parts/changes.ts'
 import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
-import { QuestionForm } from '../parts/question-form.tsx'
+import { changeName, QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
-import { change, lookUp, PAGE_ROWS, type Question, timeOf, VIEWS, type View } from '../question.ts'
+import {
+  baseMonthOf,
+  change,
+  lookUp,
+  PAGE_ROWS,
+  type Question,
+  timeOf,
+  VIEWS,
+  type View,
+} from '../question.ts'
 import { examplesOf } from './examples.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
+import { QuestionProblem } from './wrong-options.tsx'
 
 const NAMED_MAX = 3
 
@@ -26,10 +36,11 @@ export function AnswerTitle({ data }: { readonly data: ExploreData }) {
   const { question, answer, catalog } = data
   const metrics = question.metrics.map((code) => labelOf(metricOf(catalog, code), language) || code)
   const period = answer?.meta.reference_period ?? ''
-  const months = period
-    .split(', ')
-    .filter((month) => month !== '')
-    .map((month) => formatMonth(month, language))
+  const periods = periodRanges(
+    period.split(', ').filter((month) => month !== ''),
+    language,
+  )
+  const base = baseMonthOf(question, period)
   const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language) || code)
   const filterNames = Object.entries(question.filters).flatMap(([dimension, codes]) => {
     const names = codes.map(
@@ -41,7 +52,12 @@ export function AnswerTitle({ data }: { readonly data: ExploreData }) {
   const segments = [
     rows.length === 0 ? '' : `${t.by} ${rows.join(', ')}`,
     ...filterNames,
-    months.length > NAMED_MAX ? `${months[0]} – ${months.at(-1)}` : months.join(', '),
+    question.change === '' || answer === null
+      ? periods
+      : t.comparedWith(
+          periods,
+          base === null ? changeName(question.change, language) : formatMonth(base, language),
+        ),
   ].filter((segment) => segment !== '')
   return (
     <h1>
@@ -55,18 +71,27 @@ function ExploreView({ data }: { readonly data: ExploreData }) {
   const { t } = useSite()
   const { question, answer } = data
   const isStart = question.metrics.length === 0
+  const form = (
+    <aside key="form" aria-label={t.explore}>
+      <QuestionForm question={question} data={data} />
+    </aside>
+  )
+  const shown = (
+    <div key="answer" class="answer">
+      {isStart ? <States data={data} /> : <AnswerTitle data={data} />}
+      {data.problem === null ? null : (
+        <QuestionProblem problem={data.problem} question={question} catalog={data.catalog} />
+      )}
+      {answer === null ? null : <Answer data={data} answer={answer} />}
+    </div>
+  )
+  // On phones, a question without an answer says why before its form.
+  const isFirst = data.problem !== null && answer === null
   return (
     <>
       {isStart ? <Start data={data} /> : null}
-      <div class="explorer">
-        <aside aria-label={t.explore}>
-          <QuestionForm question={question} data={data} />
-        </aside>
-        <div class="answer">
-          {isStart ? <States data={data} /> : <AnswerTitle data={data} />}
-          {data.problem === null ? null : <ProblemNotice problem={data.problem} />}
-          {answer === null ? null : <Answer data={data} answer={answer} />}
-        </div>
+      <div class={isFirst ? 'explorer answer-first' : 'explorer'}>
+        {isFirst ? [shown, form] : [form, shown]}
       </div>
     </>
   )

@@ -11,12 +11,12 @@ import {
   dimensionConflict,
   METRICS_MAX,
   metricConflict,
-  monthBefore,
   overConflict,
 } from '../conflicts.ts'
-import { formatMonth } from '../numbers.ts'
+import { formatMonth, type Language, monthBefore } from '../numbers.ts'
 import { GROUP, type UnresolvedLine } from '../own-group.ts'
 import { change, type Question, TIMES, timeOf } from '../question.ts'
+import { TEXTS } from '../texts.ts'
 import { AnalysisOptions } from './analysis.tsx'
 import { Filters } from './filters.tsx'
 import { GroupFields } from './group-fields.tsx'
@@ -55,6 +55,15 @@ export function QuestionForm({ question, data }: { readonly question: Question; 
         </button>
       )}
     </form>
+  )
+}
+
+/** @returns what values are compared with, in words: a month, or how long before */
+export function changeName(code: string, language: Language): string {
+  const t = TEXTS[language]
+  const [, count] = /^-(\d+)$/.exec(code) ?? []
+  return (
+    t.changes[code] ?? (count === undefined ? formatMonth(code, language) : t.periodsBefore(Number(count)))
   )
 }
 
@@ -236,7 +245,7 @@ function Periods({ question, data }: { readonly question: Question; readonly dat
         name="change"
         label={t.change}
         value={question.change}
-        options={{ ...t.changes, ...months }}
+        options={{ [question.change]: changeName(question.change, language), ...t.changes, ...months }}
         without={{
           ...(periods.length < 2 ? { previous: t.onlyOneMonth } : {}),
           ...(periods.includes(monthBefore(last, 12))
@@ -272,13 +281,9 @@ function More({ question, data }: { readonly question: Question; readonly data: 
     question.totals ? mark('totals', t.totals, { totals: false }) : null,
     question.change === ''
       ? null
-      : mark(
-          'change',
-          `${t.change}: ${t.changes[question.change] ?? formatMonth(question.change, language)}`,
-          {
-            change: '',
-          },
-        ),
+      : mark('change', `${t.change}: ${changeName(question.change, language)}`, {
+          change: '',
+        }),
     question.order === ''
       ? null
       : mark('order', `${t.order}: ${Object.fromEntries(orders)[question.order] ?? question.order}`, {

@@ -6,7 +6,8 @@ import type { Catalog, Dimension, Metric, QueryAnswer, QueryRow } from '../api.t
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
-import { type CellAddress, change, type Question } from '../question.ts'
+import { baseMonthOf, type CellAddress, change, type Question } from '../question.ts'
+import { TEXTS } from '../texts.ts'
 import { Scroll } from './scroll.tsx'
 import { PlaceLink, useQuestionHref, useSite } from './site.tsx'
 
@@ -31,17 +32,14 @@ interface Column {
   readonly short?: string
   readonly decimals: number
   readonly isSigned: boolean
+  readonly isPercent?: boolean
   /** True for values with records, false for differences. */
   readonly hasRecords: boolean
 }
 
-/** @returns the columns of each metric; a change adds its base, difference and percentage */
-export function columnsOf(
-  question: Question,
-  catalog: Catalog,
-  language: Language,
-  t: { base: string; changeColumn: string; changePercent: string },
-): Column[] {
+/** @param base name of what a change compares with @returns the columns of each metric; a change adds its base, difference and percentage */
+export function columnsOf(question: Question, catalog: Catalog, language: Language, base: string): Column[] {
+  const t = TEXTS[language]
   return question.metrics.flatMap((code) => {
     const metric = metricOf(catalog, code)
     const decimals = metric?.decimals ?? 0
@@ -50,7 +48,7 @@ export function columnsOf(
     if (question.change === '') return [valueColumn]
     return [
       valueColumn,
-      { ...valueColumn, name: `${code}__base`, label: `${label}, ${t.base}`, short: t.base },
+      { ...valueColumn, name: `${code}__base`, label: `${label}, ${base}`, short: base },
       {
         ...valueColumn,
         name: `${code}__change`,
@@ -66,6 +64,7 @@ export function columnsOf(
         short: t.changePercent,
         decimals: 2,
         isSigned: true,
+        isPercent: true,
         hasRecords: false,
       },
     ]
@@ -83,7 +82,8 @@ export function ResultTable(props: {
 }) {
   const { question, catalog, answer, rows } = props
   const { t, language } = useSite()
-  const columns = columnsOf(question, catalog, language, t)
+  const base = baseMonthOf(question, answer.meta.reference_period ?? '')
+  const columns = columnsOf(question, catalog, language, base === null ? t.base : formatMonth(base, language))
   const dimensions = question.groupBy
   const caption = question.metrics.map((code) => labelOf(metricOf(catalog, code), language)).join('; ')
   return (
@@ -267,7 +267,9 @@ function Value(props: {
       </td>
     )
   const text = formatNumber(value, column.decimals, language)
-  const signed = column.isSigned && value > 0 ? `+${text}` : text
+  const signed = column.isSigned
+    ? `${value > 0 ? '+' : ''}${text.replace('-', '−')}${column.isPercent === true ? ' %' : ''}`
+    : text
   if (!column.hasRecords) return <td class="number">{signed}</td>
   const isOpen = question.cell !== null && JSON.stringify(question.cell) === JSON.stringify(cell)
   return (

@@ -1,0 +1,138 @@
+/**
+ * Why a question has no answer, in the words of its form, with a link to the question without what is wrong. Other problems, such as a
+ * server that does not answer, are those of every page (parts/layout.tsx).
+ */
+import { ANALYSIS_TEXTS, NO_ANALYSIS } from '../analysis.ts'
+import type { Catalog, Problem } from '../api.ts'
+import { ProblemNotice } from '../parts/layout.tsx'
+import { useQuestionHref, useSite } from '../parts/site.tsx'
+import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
+import { change, lookUp, type Question } from '../question.ts'
+
+/** A part of the query body as the form shows it. */
+interface Part {
+  readonly label: string
+  /** What was asked for; '' where a choice is missing. */
+  readonly value: string
+  /** Code → text of the choices that the form always has. */
+  readonly options?: Readonly<Record<string, string>>
+  /** What takes the part out of the question. */
+  readonly without: (question: Question) => Partial<Question>
+}
+
+export function QuestionProblem(props: {
+  readonly problem: Problem
+  readonly question: Question
+  readonly catalog: Catalog
+}) {
+  const { problem, question, catalog } = props
+  const { t, language, href } = useSite()
+  const questionHref = useQuestionHref()
+  const errors = problem.errors ?? []
+  if (problem.status !== 400 || errors.length === 0) return <ProblemNotice problem={problem} />
+  const labelOfCode = (code: string): string =>
+    labelOf(metricOf(catalog, code) ?? dimensionOf(catalog, code), language) || code
+  const inWords = (text: string): string => text.replaceAll(/\w*_\w+/g, labelOfCode)
+  const found = errors.map((error) => ({ ...error, part: partOf(error.pointer ?? '', question) }))
+  let rest = question
+  for (const { part } of found) if (part !== null) rest = change(rest, part.without(rest))
+  // A sentence that begins with a pointer speaks of the query body, which a reader of the page never sees.
+  const sentence = problem.detail?.startsWith('/') === false ? inWords(problem.detail) : ''
+  return (
+    <section class="problem" role="alert">
+      <h2>{t.problem}</h2>
+      {sentence === '' ? null : <p>{sentence}</p>}
+      {found.slice(sentence === '' ? 0 : 1).map(({ part, pointer, parameter, message, allowed = [] }) => (
+        <p key={`${pointer}${message}`}>
+          {part === null ? (
+            `${pointer ?? parameter} ${inWords(message)}`
+          ) : (
+            <>
+              <strong>{part.label}</strong>:{' '}
+              {part.options !== undefined && lookUp(part.options, part.value) === undefined
+                ? t.notAnOption(part.value)
+                : `${part.value === '' ? '' : `“${labelOfCode(part.value)}” `}${inWords(message)}`}
+            </>
+          )}
+          {allowed.length === 0 || allowed.length > 20 ? null : (
+            <span class="hint">
+              {' '}
+              {t.possible}:{' '}
+              {allowed
+                .map((code) => lookUp(part?.options ?? {}, String(code)) ?? labelOfCode(String(code)))
+                .join(', ')}
+            </span>
+          )}
+        </p>
+      ))}
+      <p class="downloads">
+        {rest.metrics.length === 0 || found.every(({ part }) => part === null || part.value === '') ? null : (
+          <a class="button" href={questionHref(rest)}>
+            {t.withoutWrong}
+          </a>
+        )}
+        <a class="button" href={href('/explorer')}>
+          {t.startAnew}
+        </a>
+      </p>
+    </section>
+  )
+
+  function partOf(pointer: string, { analysis, ...asked }: Question): Part | null {
+    const texts = ANALYSIS_TEXTS[language]
+    const [, name = '', position = ''] = pointer.split('/')
+    const at = Number(position)
+    const ofAnalysis = (
+      key: 'limits' | 'compare' | 'window' | 'prices',
+      options?: Readonly<Record<string, string>>,
+    ): Part => ({
+      label: texts[key],
+      value: analysis[key],
+      ...(options === undefined ? {} : { options }),
+      without: (kept) => ({ analysis: { ...kept.analysis, [key]: NO_ANALYSIS[key] } }),
+    })
+    const ofQuestion = (
+      key: 'basis' | 'change' | 'overPeriod' | 'order',
+      options?: Readonly<Record<string, string>>,
+    ): Part => ({
+      label: t[key],
+      value: asked[key],
+      ...(options === undefined ? {} : { options }),
+      without: () => ({ [key]: '' }),
+    })
+    if (name === 'limits') return ofAnalysis('limits', texts.levels)
+    if (name === 'compare_to') return ofAnalysis('compare', texts.comparators)
+    if (name === 'window') return ofAnalysis('window')
+    if (name === 'prices') return ofAnalysis('prices', {})
+    if (name === 'population_basis') return ofQuestion('basis', t.bases)
+    if (name === 'change') return ofQuestion('change', t.changes)
+    if (name === 'over_period') return ofQuestion('overPeriod', t.over)
+    if (name === 'order_by') return ofQuestion('order', {})
+    if (name === 'metrics' || name === 'group_by') {
+      const key = name === 'metrics' ? 'metrics' : 'groupBy'
+      const code = asked[key][at]
+      if (code === undefined) return null
+      return {
+        label: t[key],
+        value: code,
+        without: (kept) => ({ [key]: kept[key].filter((other) => other !== code) }),
+      }
+    }
+    if (name !== 'filters') return null
+    const dimension = Object.keys(asked.filters)[at]
+    if (dimension === undefined)
+      return {
+        label: t.periods,
+        value: [asked.from, asked.to].filter((month) => month !== '').join(' – '),
+        options: {},
+        without: () => ({ from: '', to: '', overPeriod: '' }),
+      }
+    return {
+      label: labelOfCode(dimension),
+      value: (lookUp(asked.filters, dimension) ?? []).join(', '),
+      without: ({ filters }) => ({
+        filters: Object.fromEntries(Object.entries(filters).filter(([other]) => other !== dimension)),
+      }),
+    }
+  }
+}
