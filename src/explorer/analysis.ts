@@ -65,7 +65,7 @@ export function limitsOf(row: QueryRow, metric: string): readonly [number, numbe
 }
 
 /** Symbols say the same as their texts, so that no meaning depends on color. */
-const SYMBOLS = { higher: '▲', lower: '▼', similar: '≈', not_compared: '–' } as const
+const SYMBOLS = { higher: '▲', lower: '▼', similar: '≈', not_compared: '·' } as const
 type Significance = keyof typeof SYMBOLS
 
 /** @returns symbol and text of how a row differs from its comparator; null where it was not compared */

@@ -3,6 +3,7 @@
  * texts to show. Not here: attributes of records (record-texts.ts) and the pages' texts (texts-pt.ts).
  */
 import { sentenceOf } from '../model/note-sentences.ts'
+import { NOTES } from '../model/notes.ts'
 import type { Catalog, Metric, MetricPart, Note } from './api.ts'
 import { formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
@@ -78,10 +79,22 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
 export const datasetName = (dataset: string, language: 'pt' | 'en'): string =>
   DATASETS[dataset]?.[language === 'pt' ? 0 : 1] ?? dataset
 
+/** @returns a note whose large counts are written as a reader expects them: 1.803 */
+function withThousands(note: Note, language: Language): Note {
+  const kinds: Readonly<Record<string, unknown>> = NOTES[note.code].params
+  return Object.fromEntries(
+    Object.entries(note).map(([name, value]) => [
+      name,
+      kinds[name] === 'count' && Number(value) >= 1000 ? formatNumber(Number(value), 0, language) : value,
+    ]),
+  ) as unknown as Note
+}
+
 /** @returns the sentence of a note; in Portuguese, labels replace codes */
 export function noteText(note: Note, catalog: Catalog, language: Language): string {
-  if (language === 'en') return sentenceOf(note, language)
-  return sentenceOf(note, language, (code) => {
+  const written = withThousands(note, language)
+  if (language === 'en') return sentenceOf(written, language)
+  return sentenceOf(written, language, (code) => {
     const found =
       catalog.metrics.find((metric) => metric.code === code) ??
       catalog.dimensions.find((dimension) => dimension.code === code)

@@ -264,9 +264,9 @@ const VALUES = {
       reason: ['no_population', 'no_denominator', 'no_life_table'],
     },
     pt: ({ metric, rows, total_rows, reason }, name) =>
-      `${name(metric)}: sem dado em ${rows} de ${total_rows} linhas, que ${NULL_REASONS[reason].pt}.`,
+      `${name(metric)}: sem dado em ${rows} de ${total_rows} linhas, que ${NULL_REASONS[reason].pt[rows === 1 ? 0 : 1]}.`,
     en: ({ metric, rows, total_rows, reason }, name) =>
-      `${name(metric)}: null in ${rows} of ${total_rows} rows, which ${NULL_REASONS[reason].en}.`,
+      `${name(metric)}: null in ${rows} of ${total_rows} rows, which ${NULL_REASONS[reason].en[rows === 1 ? 0 : 1]}.`,
   }),
   no_share: declare({
     when: 'A share was requested of a metric whose groups do not add up.',

@@ -25,6 +25,13 @@ export const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: L
     )
     .join(' · ')
 
+const CODE_LETTERS_MAX = 2
+/** @returns the code of the only member of a row where it is short, such as that of a state; else '' */
+export function shortCodeOf(row: QueryRow, groupBy: readonly string[]): string {
+  const code = groupBy.length === 1 ? codeOf(row.dimensions[groupBy[0] ?? '']) : ''
+  return code.length <= CODE_LETTERS_MAX ? code : ''
+}
+
 export const shorten = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length - 1)}…`
 
@@ -70,8 +77,8 @@ export interface Point {
 }
 export type Points = ReadonlyMap<string, Point>
 
-/** A course of values by period, named by the members of a row that are not its period. */
-export type Series = readonly [name: string, points: Points]
+/** A course of values by period, named by the members of a row that are not its period; with their code where it is short. */
+export type Series = readonly [name: string, points: Points, code: string]
 
 /** @param code metric @returns periods, oldest first, and series in the order of the rows; a series without other members has the name `alone` */
 export function seriesOf(
@@ -82,19 +89,20 @@ export function seriesOf(
   const periods = [...new Set(rows.map((row) => codeOf(row.dimensions[time])))].sort()
   const members = question.groupBy.filter((dimension) => dimension !== time)
   // Places of different states may have the same name.
-  const series = new Map<string, [name: string, points: Map<string, Point>]>()
+  const series = new Map<string, [name: string, points: Map<string, Point>, code: string]>()
   for (const row of rows) {
     const key = JSON.stringify(members.map((dimension) => codeOf(row.dimensions[dimension])))
-    const [name, points] = series.get(key) ?? [
+    const [name, points, short] = series.get(key) ?? [
       nameOfRow(row, members, language) || alone,
       new Map<string, Point>(),
+      shortCodeOf(row, members),
     ]
     points.set(codeOf(row.dimensions[time]), {
       value: row.metrics[code] ?? null,
       limits: limitsOf(row, code),
       comparator: row.metrics[`${code}__comparator`] ?? null,
     })
-    series.set(key, [name, points])
+    series.set(key, [name, points, short])
   }
   return { periods, series: [...series.values()] }
 }

@@ -7,6 +7,7 @@ import { line } from 'd3-shape'
 import { LEVEL_CONSTANTS, type LimitLevel } from '../../model/limits/levels.ts'
 import { limitsOf } from '../analysis.ts'
 import { type Api, codeOf, type Metric, orNull, type QueryAnswer, type QueryRow } from '../api.ts'
+import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
@@ -146,14 +147,18 @@ export function Funnel(props: ChartProps & { readonly funnel: FunnelNumbers | nu
   const count = (value: number): string => formatNumber(value, 0, language)
   const countOf = (place: Dot['place']): string => count(dots.filter((dot) => dot.place === place).length)
   const xTitle = labelOf(metricOf(catalog, kind.denominator), language)
-  const drawing = { label: texts.scatter(xTitle, label), xTitle, yTitle: label, dots, centre, kind, show }
+  const unit = unitOutsideLabel(metric, language)
+  const yTitle = `${label}${unit === '' ? '' : ` (${unit})`}`
+  const title = texts.scatter(xTitle, label)
+  const drawing = { label: title, xTitle, yTitle, dots, centre, kind, show }
+  const [above, below] = [countOf('above'), countOf('below')]
   return (
-    <Chart label={label} metric={metric} limit={null}>
+    <Chart label={title} metric={undefined} limit={null}>
       <FunnelDrawing {...drawing} size={WIDE} />
       <FunnelDrawing {...drawing} size={NARROW} />
       <ul class="legend">
         {[
-          ['centre', texts.funnel.centre(show(centre))],
+          ['centre', texts.funnel.centre(`${show(centre)} ${unit}`.trim())],
           ['control-95', texts.funnel.level('95 %')],
           ['control-998', texts.funnel.level(language === 'pt' ? '99,8 %' : '99.8 %')],
         ].map(([name, text]) => (
@@ -166,7 +171,9 @@ export function Funnel(props: ChartProps & { readonly funnel: FunnelNumbers | nu
         ))}
       </ul>
       <p class="hint">
-        {texts.funnel.outside(countOf('above'), countOf('below'), count(dots.length))}{' '}
+        {dots.every(({ place }) => place === 'inside')
+          ? texts.funnel.noneOutside(count(dots.length))
+          : texts.funnel.outside(above, below, count(dots.length))}{' '}
         {dots.length === rows.length ? '' : texts.missing(count(rows.length - dots.length))}
       </p>
     </Chart>

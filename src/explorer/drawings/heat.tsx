@@ -20,8 +20,13 @@ import { CHART_TEXTS } from './texts.ts'
 const ROWS_MAX = 40
 const CELL_HEIGHT = 20
 const HEAD = 22
+/** Widths of a cell from which its value, its month with the year, and its month stand in full. */
+const ROOM = { value: 70, year: 56, month: 26 }
+const CODE_SPACE = 34
+const YEAR_LINE = 14
+const MONTH = /^\d{4}-\d{2}$/
 /** Space of the names, and letters that fit into it. */
-const NAMES = { 'wide-screen': [190, 27], narrow: [118, 16] } as const
+const NAMES = { 'wide-screen': [190, 27], narrow: [150, 22] } as const
 
 export function HeatTable(props: ChartProps) {
   const { language } = useSite()
@@ -61,10 +66,14 @@ function HeatDrawing(props: {
 }) {
   const { label, periods, series, bounds, show, size } = props
   const { t, language } = useSite()
-  const [left, letters] = NAMES[size.name]
+  const hasCodes = size.name === 'narrow' && series.every(([, , code]) => code !== '')
+  const [names, letters] = NAMES[size.name]
+  const left = hasCodes ? CODE_SPACE : names
   const cell = (size.width - left) / periods.length
-  const step = Math.max(1, Math.ceil(periods.length / size.months))
-  const height = HEAD + series.length * CELL_HEIGHT
+  const isShort = cell < ROOM.year && cell >= ROOM.month && periods.every((period) => MONTH.test(period))
+  const step = isShort ? 1 : Math.max(1, Math.ceil(ROOM.year / cell))
+  const head = isShort ? HEAD + YEAR_LINE : HEAD
+  const height = head + series.length * CELL_HEIGHT
   return (
     <svg
       viewBox={`0 0 ${size.width} ${height}`}
@@ -75,16 +84,23 @@ function HeatDrawing(props: {
       <Hatch id={hatchOf(size)} />
       {periods.map((period, index) =>
         index % step === 0 ? (
-          <text key={period} x={left + index * cell} y={HEAD - 8}>
-            {formatMonth(period, language)}
-          </text>
+          <g key={period}>
+            {isShort && (index === 0 || period.endsWith('-01')) ? (
+              <text x={left + index * cell} y={HEAD - 8}>
+                {period.slice(0, 4)}
+              </text>
+            ) : null}
+            <text x={left + index * cell} y={head - 8}>
+              {isShort ? formatMonth(period, language).slice(0, 3) : formatMonth(period, language)}
+            </text>
+          </g>
         ) : null,
       )}
-      {series.map(([name, points], row) => (
+      {series.map(([name, points, code], row) => (
         <g key={row}>
-          <text x={left - 8} y={HEAD + row * CELL_HEIGHT + 14} text-anchor="end">
+          <text x={left - 8} y={head + row * CELL_HEIGHT + 14} text-anchor="end">
             <title>{name}</title>
-            {shorten(name, letters)}
+            {hasCodes ? code : shorten(name, letters)}
           </text>
           {periods.map((period, index) => {
             const value = points.get(period)?.value ?? null
@@ -93,16 +109,27 @@ function HeatDrawing(props: {
                 ? { fill: `url(#${hatchOf(size)})` }
                 : { class: `class-${classOf(value, bounds)} of-${bounds.length}` }
             return (
-              <rect
-                key={period}
-                x={left + index * cell}
-                y={HEAD + row * CELL_HEIGHT}
-                width={cell - 1}
-                height={CELL_HEIGHT - 1}
-                {...style}
-              >
-                <title>{`${name}, ${formatMonth(period, language)}: ${value === null ? t.noData : show(value)}`}</title>
-              </rect>
+              <g key={period}>
+                <rect
+                  x={left + index * cell}
+                  y={head + row * CELL_HEIGHT}
+                  width={cell - 1}
+                  height={CELL_HEIGHT - 1}
+                  {...style}
+                >
+                  <title>{`${name}, ${formatMonth(period, language)}: ${value === null ? t.noData : show(value)}`}</title>
+                </rect>
+                {value === null || cell < ROOM.value ? null : (
+                  <text
+                    x={left + (index + 0.5) * cell}
+                    y={head + row * CELL_HEIGHT + 14}
+                    text-anchor="middle"
+                    class={`on-class on-${classOf(value, bounds)} of-${bounds.length}`}
+                  >
+                    {show(value)}
+                  </text>
+                )}
+              </g>
             )
           })}
         </g>

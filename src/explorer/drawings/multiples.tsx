@@ -20,9 +20,11 @@ import {
 import { CHART_TEXTS } from './texts.ts'
 
 const PANELS_MAX = 24
-/** Columns of panels, and letters that fit above one. */
-const COLUMNS = { 'wide-screen': [4, 20], narrow: [2, 20] } as const
-const PANEL = { height: 118, top: 20, bottom: 18, gap: 14 }
+/** Letters that fit above a panel. */
+const LETTERS = 20
+const PANEL = { height: 132, top: 34, bottom: 18, gap: 14 }
+/** Letters of a value up to which it stands in full at the ends of its course. */
+const VALUE_MAX = 9
 const LEFT = 44
 
 export function SmallMultiples(props: ChartProps) {
@@ -43,6 +45,16 @@ export function SmallMultiples(props: ChartProps) {
   )
 }
 
+/** @returns a number of columns that leaves no panel alone in the last row, where there is one */
+const columnsOf = (panels: number): number =>
+  panels % 4 !== 0 && (panels % 3 === 0 || panels % 4 === 1) ? 3 : 4
+
+/** @returns the first and the last period with a value, or the only one */
+function endsOf(points: Points, periods: readonly string[]): readonly string[] {
+  const measured = periods.filter((period) => (points.get(period)?.value ?? null) !== null)
+  return [...new Set([...measured.slice(0, 1), ...measured.slice(-1)])]
+}
+
 function Panels(props: {
   readonly label: string
   readonly periods: readonly string[]
@@ -52,7 +64,7 @@ function Panels(props: {
 }) {
   const { label, periods, series, show, size } = props
   const { t, language } = useSite()
-  const [columns, letters] = COLUMNS[size.name]
+  const columns = size.name === 'narrow' ? 2 : columnsOf(series.length)
   const width = (size.width - LEFT) / columns
   const inner = width - PANEL.gap
   const compared = series.flatMap(([, points]) =>
@@ -70,8 +82,7 @@ function Panels(props: {
   const nameOf = (period: string): string => formatMonth(period, language)
   /** @returns the first and the last value of a course with their periods */
   const textOf = (points: Points): string => {
-    const measured = periods.filter((period) => (points.get(period)?.value ?? null) !== null)
-    const [from, to] = [measured[0], measured.at(-1)]
+    const [from, to = from] = endsOf(points, periods)
     if (from === undefined || to === undefined) return t.noData
     const shown = (period: string): string => show(points.get(period)?.value ?? 0)
     return t.profile.courseText(shown(from), nameOf(from), shown(to), nameOf(to))
@@ -90,7 +101,7 @@ function Panels(props: {
           <g key={index} transform={`translate(${LEFT + column * width} ${row * PANEL.height})`}>
             <title>{`${name}: ${textOf(points)}`}</title>
             <text x="0" y="14" class="panel-name">
-              {shorten(name, letters)}
+              {shorten(name, LETTERS)}
             </text>
             {y.ticks(3).map((tick) => (
               <g key={tick}>
@@ -103,6 +114,21 @@ function Panels(props: {
               </g>
             ))}
             <PanelCourse points={points} periods={periods} x={(period) => x(period) ?? 0} y={y} />
+            {endsOf(points, periods).map((period, end) => {
+              const value = points.get(period)?.value ?? 0
+              const text = show(value)
+              return (
+                <text
+                  key={period}
+                  x={x(period)}
+                  y={y(value) - 7}
+                  text-anchor={end === 0 ? 'start' : 'end'}
+                  class="panel-value"
+                >
+                  {text.length > VALUE_MAX ? formatShort(value, language) : text}
+                </text>
+              )
+            })}
             {isLowest ? (
               <>
                 <text x="0" y={PANEL.height - 3}>

@@ -1,11 +1,19 @@
 /** A scatter plot of two metrics, the size of the points by a third. Drawn by the server and the browser; the table has the same numbers. */
 import { scaleSqrt } from 'd3-scale'
-import { codeOf, type QueryRow } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber, formatShort } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
-import { Chart, type ChartProps, NARROW, nameOfRow, type Size, shorten, WIDE } from './chart-parts.tsx'
+import {
+  Chart,
+  type ChartProps,
+  NARROW,
+  nameOfRow,
+  type Size,
+  shortCodeOf,
+  shorten,
+  WIDE,
+} from './chart-parts.tsx'
 import { axisOf, isLogarithmic, Plane, rangesOf } from './plane.tsx'
 import { CHART_TEXTS } from './texts.ts'
 
@@ -15,7 +23,6 @@ const MANY = { points: 500, radius: 2.5 }
 const RADIUS_MAX = 18
 /** Points up to which a short code, such as that of a state, stands at each. */
 const NAMED_MAX = 30
-const CODE_LETTERS_MAX = 2
 /** Space of a code. */
 const CODE = { width: 18, height: 12 }
 /** Distances of a code from the edge of its point; a line leads to it where it is not near. */
@@ -100,11 +107,6 @@ export function Scatter(props: ChartProps) {
       </p>
     </Chart>
   )
-}
-
-function shortCodeOf(row: QueryRow, groupBy: readonly string[]): string {
-  const code = groupBy.length === 1 ? codeOf(row.dimensions[groupBy[0] ?? '']) : ''
-  return code.length <= CODE_LETTERS_MAX ? code : ''
 }
 
 function ScatterDrawing(props: {

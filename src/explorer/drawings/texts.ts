@@ -28,6 +28,7 @@ const PT = {
     level: (level: string) => `Limites de ${level} em torno dele`,
     outside: (above: string, below: string, count: string) =>
       `De ${count} pontos, acima dos limites de 99,8 %: ${above}; abaixo: ${below}. Os de fora diferem do conjunto mais do que o acaso explica.`,
+    noneOutside: (count: string) => `Nenhum dos ${count} pontos passa dos limites de 99,8 %.`,
     above: 'acima dos limites de 99,8 %',
     below: 'abaixo dos limites de 99,8 %',
     inside: 'dentro dos limites',
@@ -70,6 +71,7 @@ const EN: Texts = {
     level: (level) => `Limits of ${level} around it`,
     outside: (above, below, count) =>
       `Of ${count} points, above the limits of 99.8 %: ${above}; below: ${below}. Those outside differ from all together by more than chance explains.`,
+    noneOutside: (count) => `None of the ${count} points lies beyond the limits of 99.8 %.`,
     above: 'above the limits of 99.8 %',
     below: 'below the limits of 99.8 %',
     inside: 'within the limits',

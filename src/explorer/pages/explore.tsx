@@ -170,7 +170,7 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
           </a>
         ))}
       </nav>
-      <div class="columns">
+      <div class={question.view === 'table' || data.records !== null ? 'columns' : 'columns drawn-beside'}>
         {data.records === null ? null : (
           <LineagePanel
             question={question}
@@ -180,42 +180,46 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
           />
         )}
         <div class="primary-column">
-          <Drawing data={data} answer={answer} />
-          {question.view === 'table' || answer.data.length >= count ? null : (
-            <p class="hint">{t.rows(show(answer.data.length), show(count))}</p>
-          )}
-          <Pictures data={data} answer={answer} />
-          <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
-          <p class="pages">
-            <span role="status">
-              {rows.length === count
-                ? t.rowCount(show(count))
-                : t.rows(`${show(from + 1)}–${show(from + rows.length)}`, show(count))}
-            </span>
-            {question.page > 1 ? (
-              <a class="button" href={questionHref({ ...question, page: question.page - 1, cell: null })}>
-                {t.previousPage}
-              </a>
-            ) : null}
-            {question.page < pages ? (
-              <a class="button" href={questionHref({ ...question, page: question.page + 1, cell: null })}>
-                {t.nextPage}
-              </a>
-            ) : null}
-          </p>
-          {answer.meta.notes.length === 0 ? null : (
-            <section class="notes" aria-label={t.notes}>
-              <h2>{t.notes}</h2>
-              <ul>
-                {answer.meta.notes.map((note) => (
-                  <li key={note.message}>{noteText(note, catalog, language)}</li>
-                ))}
-              </ul>
-            </section>
-          )}
-          {data.comparison === null ? null : (
-            <ChangesPanel question={question} catalog={catalog} comparison={data.comparison} />
-          )}
+          <div class="drawn">
+            <Drawing data={data} answer={answer} />
+            {question.view === 'table' || answer.data.length >= count ? null : (
+              <p class="hint">{t.rows(show(answer.data.length), show(count))}</p>
+            )}
+            <Pictures data={data} answer={answer} />
+          </div>
+          <div class="tabled">
+            <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
+            <p class="pages">
+              <span role="status">
+                {rows.length === count
+                  ? t.rowCount(show(count))
+                  : t.rows(`${show(from + 1)}–${show(from + rows.length)}`, show(count))}
+              </span>
+              {question.page > 1 ? (
+                <a class="button" href={questionHref({ ...question, page: question.page - 1, cell: null })}>
+                  {t.previousPage}
+                </a>
+              ) : null}
+              {question.page < pages ? (
+                <a class="button" href={questionHref({ ...question, page: question.page + 1, cell: null })}>
+                  {t.nextPage}
+                </a>
+              ) : null}
+            </p>
+            {answer.meta.notes.length === 0 ? null : (
+              <section class="notes" aria-label={t.notes}>
+                <h2>{t.notes}</h2>
+                <ul>
+                  {answer.meta.notes.map((note) => (
+                    <li key={note.message}>{noteText(note, catalog, language)}</li>
+                  ))}
+                </ul>
+              </section>
+            )}
+            {data.comparison === null ? null : (
+              <ChangesPanel question={question} catalog={catalog} comparison={data.comparison} />
+            )}
+          </div>
         </div>
         <VerifyPanel question={question} catalog={catalog} answer={answer} />
       </div>

@@ -1,5 +1,6 @@
 /** Panels of an answer: records of a cell, verification and citation, changes since another release. */
 
+import type { ComponentChildren } from 'preact'
 import type { ComparedRow } from '../../answers/analytics.ts'
 import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
@@ -138,13 +139,17 @@ function RecordKey({ record }: { readonly record: LineageAnswer['data'][number][
   )
 }
 
+/** @returns a name of a file that may break after its underscores and dots */
+const withBreaks = (name: string | null): ComponentChildren =>
+  name?.split(/(?<=[_.])/).flatMap((part, index) => (index === 0 ? [part] : [<wbr key={index} />, part]))
+
 export function SourceOf({ source }: { readonly source: Source }) {
   const { t } = useSite()
   return (
     <div class="source">
       <span>
-        {source.publisher}, <code>{source.file}</code>
-        {source.archive == null ? '' : ` (${source.archive})`}
+        {source.publisher}, <code>{withBreaks(source.file)}</code>
+        {source.archive == null ? null : <> ({withBreaks(source.archive)})</>}
       </span>{' '}
       <span>
         {source.row === null ? null : `${t.line} ${source.row}, `}
