@@ -64,6 +64,11 @@ t.test('a heat table has a cell with its value for each place and month, stripes
     'stripes, also in the legend',
   )
   t.match(figureOf(html), /<li>.*class-0 of-5.*<\/li>/s, 'five classes')
+  t.equal(
+    figureOf(html).match(/class="on-class/g)?.length,
+    SIZES * (data.length - missing.length),
+    'cells that are wide enough have their values',
+  )
 })
 
 t.test(
@@ -132,6 +137,11 @@ t.test('a scatter plot shows two metrics of each row, and a third as its size', 
       t.match(title[0], `: ${shown(values[metric], decimals)}`)
   }
   t.match(figureOf(html), `${data.length} pontos.`)
+  t.match(figureOf(html), 'Tamanho dos pontos: População do censo')
+  for (const drawing of figureOf(html).split('</svg>').slice(0, SIZES)) {
+    t.ok((drawing.match(/text-anchor="middle">[\d.,]+</g)?.length ?? 0) >= 3, 'ticks of the first axis')
+    t.ok(drawing.match(/class="code"/g), 'codes of states')
+  }
   t.notMatch(figureOf(html), 'escala log', 'zeros have no logarithm')
   const skewed = await draw(
     '?m=population_census,population_growth_since_census&by=municipality&view=scatter',
@@ -210,7 +220,9 @@ for (const [metric, denominator, place, filter] of [
       t.match(figureOf(html), `Todos juntos: ${shown(centre)}`)
       t.match(
         figureOf(html),
-        `De ${count.points} pontos, acima dos limites de 99,8 %: ${count.above}; abaixo: ${count.below}.`,
+        count.above + count.below === 0
+          ? `Nenhum dos ${count.points} pontos passa dos limites de 99,8 %.`
+          : `De ${count.points} pontos, acima dos limites de 99,8 %: ${count.above}; abaixo: ${count.below}.`,
       )
     },
   )

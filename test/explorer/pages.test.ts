@@ -31,6 +31,7 @@ const ask = async (body: unknown, path = '/v1/analytics/query') => {
 const textOf = (html: string): string =>
   html
     .replace(/<script.*?<\/script>/gs, '')
+    .replaceAll(/<wbr\/?>/g, '')
     .replaceAll(/<[^>]+>/g, ' ')
     .replaceAll('&quot;', '"')
     .replaceAll(/\s+/g, ' ')
@@ -111,6 +112,28 @@ t.test('what comes from an address is shown as text', async (t) => {
   const unknown = await get('/explorer?m=no_such_metric')
   t.equal(unknown.status, 200, 'the page is there; the question has no answer')
   t.match(textOf(unknown.html), /Não foi possível responder/)
+})
+
+t.test(
+  'options that do not exist are named as in the form, with a link to the question without them',
+  async (t) => {
+    const { html } = await get('/explorer?m=bed_capacity_sus&by=state&limits=yes&compare=region&change=soon')
+    const text = textOf(html)
+    t.match(text, /Limites de confiança : “yes” não é uma opção\. Possíveis: 95 %, 99,8 %/)
+    t.match(text, /Comparar com : “soon” não é uma opção/)
+    t.notMatch(text, '/limits')
+    t.ok(html.includes('href="/explorer?m=bed_capacity_sus&amp;by=state&amp;compare=region"'))
+    t.ok(html.indexOf('class="problem"') < html.indexOf('class="question"'), 'before the form')
+  },
+)
+
+t.test('a change is headed by the month that it compares with', async (t) => {
+  const { html } = await get('/explorer?m=bed_capacity_sus&by=state&period=2026-05&change=-1')
+  const text = textOf(html)
+  t.match(text, 'mai 2026 comparado com abr 2026')
+  t.match(text, 'Comparar com: um período antes')
+  t.match(text, /Leitos SUS, abr 2026 variação/)
+  t.match(text, /[+−]\d+,\d\d %/, 'percentages have their sign')
 })
 
 t.test('a cell leads to its published rows', async (t) => {

@@ -20,7 +20,7 @@ const PT = {
   logarithmic: 'escala log',
   size: (label: string) => `Tamanho dos pontos: ${label}`,
   points: (count: string) => `${count} pontos`,
-  missing: (count: string) => `${count} sem dado não têm ponto.`,
+  missing: (count: string) => `${count} sem dado não ${count === '1' ? 'tem' : 'têm'} ponto.`,
   needsEvents:
     'O funil compara proporções e taxas de acontecimentos (óbitos, internações, nascimentos) de muitos lugares, sem períodos nas linhas, com o denominador do censo.',
   funnel: {
@@ -63,7 +63,7 @@ const EN: Texts = {
   logarithmic: 'log scale',
   size: (label) => `Size of the points: ${label}`,
   points: (count) => `${count} points`,
-  missing: (count) => `${count} without data have no point.`,
+  missing: (count) => `${count} without data ${count === '1' ? 'has' : 'have'} no point.`,
   needsEvents:
     'A funnel plot compares proportions and rates of events (deaths, admissions, births) of many places, without periods as rows, with the denominator of the census.',
   funnel: {
