@@ -1,5 +1,6 @@
 /** English texts of the explorer. */
 import { AREAS } from '../model/areas.ts'
+import { FLOWS_EN } from './pages/flow-texts.ts'
 import type { Texts } from './texts.ts'
 
 export const EN: Texts = {
@@ -313,33 +314,7 @@ export const EN: Texts = {
     offers_any_sus: 'SUS',
     offerings: 'Offerings',
   },
-  flows: {
-    title: (place: string) => `Where patients come from and go: ${place}`,
-    link: 'Where patients come from and go',
-    back: 'page of the place',
-    by: 'Other place by',
-    earlier: (months: string) => `The newest month that all numbers of this page share is ${months}.`,
-    short: 'The rows add up to less than the total: some places lack data of a month (see the notes).',
-    /** Names of figures of the hospitals here: the catalog's name them from the patients' side. */
-    livingElsewhere: {
-      admissions_outside_health_region_share: 'Share of admissions of residents of another health region',
-      admissions_outside_state_share: 'Share of admissions of residents of another state',
-    },
-    sides: {
-      residence: { title: 'Residents', partners: 'Where residents are admitted' },
-      hospital: { title: 'Hospitals here', partners: 'Where those admitted here live' },
-    },
-    share: 'Share (%)',
-    distance: 'Average distance (km)',
-    home: 'this place',
-    unknown: 'Place not informed',
-    nobody: 'No admissions, or no data: see the notes.',
-    allRows: (count: string) => `See all as a question (${count})`,
-    directions: 'Both directions',
-    directionsHint: 'Admissions exchanged with each other place, largest sums first.',
-    sent: 'Residents admitted there',
-    received: 'Residents of there admitted here',
-  },
+  flows: FLOWS_EN,
   residents: {
     title: 'Admissions of residents',
     groups: 'Conditions sensitive to primary care, by group',

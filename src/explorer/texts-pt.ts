@@ -1,5 +1,6 @@
 /** Portuguese texts of the explorer. They define the names that texts.ts exports as a type. */
 import { AREAS } from '../model/areas.ts'
+import { FLOWS_PT } from './pages/flow-texts.ts'
 
 export const PT = {
   title: 'Explorador',
@@ -312,34 +313,7 @@ export const PT = {
     offers_any_sus: 'SUS',
     offerings: 'Ofertas',
   } as Record<string, string>,
-  flows: {
-    title: (place: string) => `De onde vêm e para onde vão os pacientes: ${place}`,
-    link: 'De onde vêm e para onde vão os pacientes',
-    back: 'página do lugar',
-    by: 'Outro lugar por',
-    earlier: (months: string) => `O mês mais novo comum a todos os números desta página é ${months}.`,
-    short: 'A soma das linhas é menor que o total: há lugares sem dado em algum mês (veja as notas).',
-    /** Names of figures of the hospitals here: the catalog's name them from the patients' side. */
-    livingElsewhere: {
-      admissions_outside_health_region_share:
-        'Proporção de internações de quem mora em outra região de saúde',
-      admissions_outside_state_share: 'Proporção de internações de quem mora em outro estado',
-    },
-    sides: {
-      residence: { title: 'Quem mora aqui', partners: 'Onde são internados os que moram aqui' },
-      hospital: { title: 'Hospitais daqui', partners: 'Onde moram os internados aqui' },
-    },
-    share: 'Proporção (%)',
-    distance: 'Distância média (km)',
-    home: 'este lugar',
-    unknown: 'Lugar não informado',
-    nobody: 'Nenhuma internação, ou sem dado: veja as notas.',
-    allRows: (count: string) => `Ver todos como pergunta (${count})`,
-    directions: 'Os dois sentidos',
-    directionsHint: 'Internações trocadas com cada outro lugar, as maiores somas primeiro.',
-    sent: 'Moradores daqui internados lá',
-    received: 'Moradores de lá internados aqui',
-  },
+  flows: FLOWS_PT,
   residents: {
     title: 'Internações de quem mora aqui',
     groups: 'Condições sensíveis à atenção primária, por grupo',
