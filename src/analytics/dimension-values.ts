@@ -30,7 +30,7 @@ import { printMemberCounts } from '../query/analytics/dialect/duckdb/facts.ts'
 import type { QueryFilter } from '../query/analytics/filters.ts'
 import { allPeriods, periodsMeeting, selectedPeriods } from '../query/analytics/periods.ts'
 import { otherStatesNotes } from '../query/analytics/plan-notes.ts'
-import { foldText } from '../query/lists/filters.ts'
+import { foldText, searchWords } from '../query/lists/filters.ts'
 import {
   FACT_TABLES,
   includesAll,
@@ -42,7 +42,7 @@ import {
 } from '../release/coverage.ts'
 import { isOfYears } from '../release/published-months.ts'
 import { collectedPeriods, latestPeriod, type ReleaseView } from '../release/view.ts'
-import { EMPTY, ident, type Sql, sql, TEXT, table } from '../sql.ts'
+import { EMPTY, ident, join, type Sql, sql, TEXT, table } from '../sql.ts'
 import { statesOfFilters } from './facility-states.ts'
 import type { AnswerParts } from './query.ts'
 
@@ -81,9 +81,12 @@ export function listFixedValues(
   language: 'pt' | 'en',
   search: string | null,
 ): DimensionValue[] | null {
-  const folded = search === null ? '' : foldText(search)
+  const words = searchWords(search ?? '')
   const matches = ({ code: value, name }: DimensionValue): boolean =>
-    folded === '' || String(value).toLowerCase().startsWith(folded) || foldText(name ?? '').includes(folded)
+    words.every((word) => foldText(name ?? '').includes(word)) ||
+    String(value)
+      .toLowerCase()
+      .startsWith((search ?? '').trim().toLowerCase())
   if (isTime(code)) {
     const months = allPeriods(FACT_TABLES.map((dataset) => collectedPeriods(view, dataset)))
     return allPeriods([months.map((month) => periodOf(code, month))])
@@ -118,10 +121,13 @@ export function planDimensionValues(
       : code === 'facility'
         ? sql` WHERE is_active`
         : EMPTY
+  const words = searchWords(search ?? '').map(
+    (word) => sql`contains(lower(strip_accents(coalesce(name, ''))), ${word})`,
+  )
   const matching =
-    search === null
+    search === null || words.length === 0
       ? EMPTY
-      : sql` WHERE contains(lower(strip_accents(coalesce(name, ''))), ${foldText(search)}) OR starts_with(lower(CAST(code AS VARCHAR)), ${search.toLowerCase()})`
+      : sql` WHERE (${join(words, ' AND ')}) OR starts_with(lower(CAST(code AS VARCHAR)), ${search.trim().toLowerCase()})`
   const sorted = order === 'name' ? sql`name COLLATE pt NULLS LAST, code` : sql`code`
   return sql`WITH members AS (
   SELECT ${ident(member.key)} AS code, ${name} AS name, ${parent === undefined ? sql`CAST(NULL AS VARCHAR)` : ident(parent.column)} AS parent

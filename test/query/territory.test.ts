@@ -174,6 +174,13 @@ t.test('members, searched and counted', async (t) => {
   t.match(data, [
     { code: '12002', parent: { dimension: 'state', code: 'AC' }, facts: { facilities: Number } },
   ])
+  const byWords = await client.get('/v1/analytics/dimensions/municipality/values?search=vista%20BOA%20')
+  t.ok(
+    byWords.body.data.some(({ code }: { code: number }) => code === 1400100),
+    'words in any order find Boa Vista, as in lists',
+  )
+  const listed = await client.get('/v1/analytics/dimensions/sex/values?search=nino%20fem')
+  t.match(listed.body.data, [{ code: 'F' }])
   t.same((await client.get('/v1/analytics/dimensions/region/values')).body.data[1], {
     code: 2,
     name: 'Nordeste',
