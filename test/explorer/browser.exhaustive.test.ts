@@ -131,7 +131,8 @@ const answerOf = (page: Page): Promise<string> =>
     copy.querySelector('.reading')?.remove()
     return copy.textContent ?? ''
   })
-const numberOf = (text: string): number => Number(text.replaceAll('.', '').replace(',', '.').replace('+', ''))
+const numberOf = (text: string): number =>
+  Number(text.replaceAll('.', '').replace(',', '.').replace('+', '').replace('−', '-'))
 const shown = (value: number, decimals = 0): string =>
   new Intl.NumberFormat('pt-BR', { minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(
     value,
