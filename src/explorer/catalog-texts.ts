@@ -3,7 +3,6 @@
  * texts to show. Not here: attributes of records (record-texts.ts) and the pages' texts (texts-pt.ts).
  */
 import { sentenceOf } from '../model/note-sentences.ts'
-import { NOTES } from '../model/notes.ts'
 import type { Catalog, Metric, MetricPart, Note } from './api.ts'
 import { formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
@@ -79,13 +78,22 @@ const DATASETS: Readonly<Record<string, readonly [pt: string, en: string]>> = {
 export const datasetName = (dataset: string, language: 'pt' | 'en'): string =>
   DATASETS[dataset]?.[language === 'pt' ? 0 : 1] ?? dataset
 
+/** Parameters of notes that count rows; years are numbers, too. */
+const COUNTS: ReadonlySet<string> = new Set([
+  'rows',
+  'total_rows',
+  'records',
+  'municipalities',
+  'births',
+  'deaths',
+])
+
 /** @returns a note whose large counts are written as a reader expects them: 1.803 */
 function withThousands(note: Note, language: Language): Note {
-  const kinds: Readonly<Record<string, unknown>> = NOTES[note.code].params
   return Object.fromEntries(
     Object.entries(note).map(([name, value]) => [
       name,
-      kinds[name] === 'count' && Number(value) >= 1000 ? formatNumber(Number(value), 0, language) : value,
+      COUNTS.has(name) && Number(value) >= 1000 ? formatNumber(Number(value), 0, language) : value,
     ]),
   ) as unknown as Note
 }

@@ -117,12 +117,12 @@ t.test('what comes from an address is shown as text', async (t) => {
 t.test(
   'options that do not exist are named as in the form, with a link to the question without them',
   async (t) => {
-    const { html } = await get('/explorer?m=bed_capacity_sus&by=state&limits=yes&compare=region&change=soon')
+    const { html } = await get('/explorer?m=bed_capacity_sus&by=state&limits=yes&compare=soon&totals=yes')
     const text = textOf(html)
     t.match(text, /Limites de confiança : “yes” não é uma opção\. Possíveis: 95 %, 99,8 %/)
-    t.match(text, /Comparar com : “soon” não é uma opção/)
+    t.match(text, /Comparar lugares com : “soon” não é uma opção/)
     t.notMatch(text, '/limits')
-    t.ok(html.includes('href="/explorer?m=bed_capacity_sus&amp;by=state&amp;compare=region"'))
+    t.ok(html.includes('href="/explorer?m=bed_capacity_sus&amp;by=state&amp;totals=yes"'))
     t.ok(html.indexOf('class="problem"') < html.indexOf('class="question"'), 'before the form')
   },
 )
@@ -132,7 +132,7 @@ t.test('a change is headed by the month that it compares with', async (t) => {
   const text = textOf(html)
   t.match(text, 'mai 2026 comparado com abr 2026')
   t.match(text, 'Comparar com: um período antes')
-  t.match(text, /Leitos SUS, abr 2026 variação/)
+  t.match(text, /Leitos SUS, abr 2026 Leitos SUS, variação/)
   t.match(text, /[+−]\d+,\d\d %/, 'percentages have their sign')
 })
 

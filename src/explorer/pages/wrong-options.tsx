@@ -12,11 +12,11 @@ import { change, lookUp, type Question } from '../question.ts'
 /** A part of the query body as the form shows it. */
 interface Part {
   readonly label: string
-  /** What was asked for; '' where a choice is missing. */
+  /** The value in the address; '' where a choice is missing. */
   readonly value: string
   /** Code → text of the choices that the form always has. */
   readonly options?: Readonly<Record<string, string>>
-  /** What takes the part out of the question. */
+  /** @returns changes that take the part out of a question */
   readonly without: (question: Question) => Partial<Question>
 }
 
@@ -78,7 +78,7 @@ export function QuestionProblem(props: {
     </section>
   )
 
-  function partOf(pointer: string, { analysis, ...asked }: Question): Part | null {
+  function partOf(pointer: string, { analysis, ...fields }: Question): Part | null {
     const texts = ANALYSIS_TEXTS[language]
     const [, name = '', position = ''] = pointer.split('/')
     const at = Number(position)
@@ -96,7 +96,7 @@ export function QuestionProblem(props: {
       options?: Readonly<Record<string, string>>,
     ): Part => ({
       label: t[key],
-      value: asked[key],
+      value: fields[key],
       ...(options === undefined ? {} : { options }),
       without: () => ({ [key]: '' }),
     })
@@ -110,7 +110,7 @@ export function QuestionProblem(props: {
     if (name === 'order_by') return ofQuestion('order', {})
     if (name === 'metrics' || name === 'group_by') {
       const key = name === 'metrics' ? 'metrics' : 'groupBy'
-      const code = asked[key][at]
+      const code = fields[key][at]
       if (code === undefined) return null
       return {
         label: t[key],
@@ -119,17 +119,17 @@ export function QuestionProblem(props: {
       }
     }
     if (name !== 'filters') return null
-    const dimension = Object.keys(asked.filters)[at]
+    const dimension = Object.keys(fields.filters)[at]
     if (dimension === undefined)
       return {
         label: t.periods,
-        value: [asked.from, asked.to].filter((month) => month !== '').join(' – '),
+        value: [fields.from, fields.to].filter((month) => month !== '').join(' – '),
         options: {},
         without: () => ({ from: '', to: '', overPeriod: '' }),
       }
     return {
       label: labelOfCode(dimension),
-      value: (lookUp(asked.filters, dimension) ?? []).join(', '),
+      value: (lookUp(fields.filters, dimension) ?? []).join(', '),
       without: ({ filters }) => ({
         filters: Object.fromEntries(Object.entries(filters).filter(([other]) => other !== dimension)),
       }),
