@@ -134,7 +134,7 @@ function LinesDrawing(props: {
     .range([margin.left, width - margin.right])
   const y = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(1, ...values)])
-    .nice()
+    .nice(5)
     .range([height - margin.bottom, margin.top])
   const draw = line<string>()
   const step = Math.max(1, Math.ceil((periods.length - 1) / (months - 1)))
