@@ -683,7 +683,7 @@ t.test(
     await settle(page)
     t.match(page.url(), /by=health_region&from=2026-04&to=2026-04$/)
     t.match(await page.locator('h1').innerText(), /abr 2026/)
-    const first = page.locator('section[aria-labelledby=hospital] table.results tbody tr').first()
+    const first = page.locator('section[aria-labelledby=hospital] table.partners tbody tr').first()
     const value = await first.locator('a.cell').innerText()
     await first.locator('a.cell').click()
     await settle(page)
