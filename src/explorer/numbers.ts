@@ -34,9 +34,10 @@ const MONTHS = {
   en: ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'],
 } as const
 
-/** @param period YYYY-MM @returns e.g. mai 2026 */
+/** @param period YYYY-MM; month 00 holds what has a year but no month @returns e.g. mai 2026 */
 export function formatMonth(period: string, language: Language): string {
   const [year = '', month = ''] = period.split('-')
+  if (month === '00') return language === 'pt' ? `${year} (sem mês)` : `${year} (no month)`
   const name = MONTHS[language][Number(month) - 1]
   return name === undefined ? period : `${name} ${year}`
 }

@@ -170,6 +170,7 @@ export const EN: Texts = {
   chartNeedsPeriods: 'Lines show a course in time: add months or years to the rows of the table.',
   addPeriods: 'Show all months',
   onlyFirst: (count) => `Only the first ${count}; all are in the table.`,
+  largestOnly: (count) => `The ${count} largest.`,
   found: { places: 'Places', facilities: 'Facilities' },
   foundCount: (count: number, hasMore: boolean) =>
     count === 0 ? 'none' : hasMore ? `the first ${count}, there are more` : String(count),

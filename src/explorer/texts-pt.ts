@@ -173,6 +173,7 @@ export const PT = {
   chartNeedsPeriods: 'Linhas mostram o curso no tempo: acrescente meses ou anos às linhas da tabela.',
   addPeriods: 'Mostrar todos os meses',
   onlyFirst: (count: number) => `Só as primeiras ${count}; todas estão na tabela.`,
+  largestOnly: (count: number) => `Os ${count} maiores.`,
   found: { places: 'Lugares', facilities: 'Estabelecimentos' } as Record<string, string>,
   foundCount: (count: number, hasMore: boolean) =>
     count === 0 ? 'nenhum' : hasMore ? `os primeiros ${count}, há mais` : String(count),

@@ -138,7 +138,10 @@ function LinesDrawing(props: {
     .range([height - margin.bottom, margin.top])
   const draw = line<string>()
   const step = Math.max(1, Math.ceil((periods.length - 1) / (months - 1)))
-  const ends = placeLabels(series.map(([, points]) => y(lastOf(points, periods) ?? 0)))
+  const ends = placeLabels(
+    series.map(([, points]) => y(lastOf(points, periods) ?? 0)),
+    height - margin.bottom,
+  )
   return (
     <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} class={`lines ${sizeName}`}>
       {y.ticks(5).map((tick) => (
@@ -202,13 +205,19 @@ function LinesDrawing(props: {
 
 const LABEL_HEIGHT = 15
 /** Moves labels apart so that none covers another. @returns their heights, in the order of the input */
-function placeLabels(heights: readonly number[]): number[] {
+function placeLabels(heights: readonly number[], bottom: number): number[] {
   const order = heights.map((height, index) => ({ height, index })).sort((a, b) => a.height - b.height)
   const placed: number[] = []
   let last = Number.NEGATIVE_INFINITY
   for (const { height, index } of order) {
     last = Math.max(height, last + LABEL_HEIGHT)
     placed[index] = last
+  }
+  // Labels that were pushed below the axis move up again, the lowest first.
+  let next = bottom + LABEL_HEIGHT
+  for (const { index } of order.toReversed()) {
+    next = Math.min(placed[index] ?? 0, next - LABEL_HEIGHT)
+    placed[index] = next
   }
   return placed
 }

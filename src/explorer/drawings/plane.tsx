@@ -79,7 +79,11 @@ export function Plane(props: {
       {ticksOf(x, TICKS[name]).map((tick) => (
         <g key={tick}>
           <line x1={x(tick)} x2={x(tick)} y1={MARGIN.top} y2={bottom} class="grid" />
-          <text x={x(tick)} y={bottom + 16} text-anchor="middle">
+          <text
+            x={x(tick)}
+            y={bottom + 16}
+            text-anchor={x(tick) > width - TICK_LABEL_WIDTH / 2 ? 'end' : 'middle'}
+          >
             {formatShort(tick, language)}
           </text>
         </g>
@@ -88,6 +92,9 @@ export function Plane(props: {
     </svg>
   )
 }
+
+/** Width of a label such as 200 mil; nearer to the edge it ends at its tick. */
+const TICK_LABEL_WIDTH = 50
 
 /** First digits of the ticks of a logarithmic scale, fewer where there is less space. */
 const FIRST_DIGITS = ['123456789', '125', '13', '1']

@@ -180,7 +180,7 @@ function SideSection({ data, end }: { readonly data: FlowsData; readonly end: En
       {side.isShort ? <p class="hint">{t.flows.short}</p> : null}
       {side.partners.length === 0 ? null : (
         <p>
-          {side.hasMorePartners ? `${t.onlyFirst(PARTNERS_SHOWN)} ` : ''}
+          {side.hasMorePartners ? `${t.largestOnly(PARTNERS_SHOWN)} ` : ''}
           <a href={questionHref(side.partnersQuestion)}>
             {t.flows.allRows(formatNumber(side.partnersCount, 0, language))}
           </a>
@@ -261,7 +261,7 @@ function Pairs(props: {
     <Scroll label={t.flows.directionsHint}>
       <table class="directions">
         <caption>
-          {t.flows.directionsHint} {count > pairs.length ? t.onlyFirst(pairs.length) : ''}
+          {t.flows.directionsHint} {count > pairs.length ? t.largestOnly(pairs.length) : ''}
         </caption>
         <thead>
           <tr>

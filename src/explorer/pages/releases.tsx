@@ -64,7 +64,8 @@ function View({ data }: { readonly data: ReleasesData }) {
 }
 
 function monthsText(periods: readonly string[], language: 'pt' | 'en'): string {
-  const shown = periods.length > 3 ? [periods[0] ?? '', periods.at(-1) ?? ''] : periods
+  const months = periods.filter((period) => !period.endsWith('-00'))
+  const shown = periods.length > 3 ? [months[0] ?? '', months.at(-1) ?? ''] : periods
   return shown.map((period) => formatMonth(period, language)).join(periods.length > 3 ? ' – ' : ', ') || '–'
 }
 
