@@ -1,4 +1,4 @@
-/** Members of answers about metrics beside their data: pages, the query in its one form, how to cite, what to know. */
+/** Members of answers beside their data: pages, releases, the query in its one form, how to cite, what to know. */
 import { z } from 'zod'
 import type { WrittenNote } from '../model/note-sentences.ts'
 import type { NormalisedQuery } from '../query/analytics/fingerprint.ts'
@@ -11,10 +11,32 @@ import {
   flag,
   memberCode,
   metricSide,
+  oneOf,
   SHA256,
   text,
   value,
 } from './parts.ts'
+import { SOURCE_FILE } from './provenance.ts'
+import { acquisition, logPlace, releaseAttestation, releaseSignature } from './releases.ts'
+
+export const plainMeta = componentAs(
+  z.strictObject({ version: text('Version of the program.') }).describe('What is said of an answer.'),
+  'Meta',
+)
+
+/** Pages of lists, which a cursor walks. */
+export const cursorPagination = componentAs(
+  z.strictObject({
+    limit: count('Rows of a page.'),
+    has_more: flag('There are rows after this page.'),
+    next_cursor: text('cursor of the next page; null on the last one.').nullable(),
+    total: count('With count=true; null where something of the list was not collected: meta.notes says what.')
+      .nullable()
+      .exactOptional(),
+  }),
+  'Pagination',
+)
+export type CursorPagination = AnswerOf<typeof cursorPagination>
 
 const PAGE = { limit: count('Rows of a page.'), offset: count('Rows passed over.') }
 export const rowPagination = componentAs(
@@ -74,6 +96,88 @@ const RELEASE_META = {
   release_id: text('Release the answer comes from.'),
   synthetic: flag('true: invented data of the demonstration.'),
 }
+const DATED_META = { ...RELEASE_META, reference_period: periodsText.exactOptional() }
+const LIST_META = { ...DATED_META, notes: notes.exactOptional() }
+export const releaseMeta = componentAs(
+  z.strictObject(LIST_META).describe('What is said of an answer that one release gives.'),
+  'ReleaseMeta',
+)
+export type ReleaseMeta = AnswerOf<typeof releaseMeta>
+export const facilityCollectionMeta = componentAs(z.strictObject(LIST_META), 'FacilityCollectionMeta')
+export const healthFinancingMeta = componentAs(
+  z.strictObject({
+    ...LIST_META,
+    sources: z
+      .array(
+        z.strictObject({
+          source: text('Code of the source.'),
+          label: text('Name in Portuguese.'),
+          label_en: text('Name in English.'),
+          means: text('What its numbers mean, in Portuguese.'),
+          means_en: text('What its numbers mean, in English.'),
+          adds: text('What of them may be added, in Portuguese.'),
+          adds_en: text('What of them may be added, in English.'),
+        }),
+      )
+      .describe('What the numbers of each source mean, and what of them may be added.'),
+  }),
+  'HealthFinancingMeta',
+)
+export const provenanceMeta = componentAs(
+  z
+    .strictObject({
+      ...DATED_META,
+      content_id: contentId,
+      acquisitions: z
+        .array(acquisition)
+        .describe(
+          'Where and when the files of the entries were fetched, as their operator recorded it. Empty without a record.',
+        ),
+    })
+    .describe('What is said of an answer about the sources of a record.'),
+  'ProvenanceMeta',
+)
+export type ProvenanceMeta = AnswerOf<typeof provenanceMeta>
+export const outlinesMeta = componentAs(
+  z.strictObject({
+    ...DATED_META,
+    level: text('Level of the outlines.'),
+    format: oneOf(['topojson', 'geojson'], 'Format of the outlines.'),
+    detail: oneOf(['full', 'overview'], 'How fine the outlines are.'),
+    outlines: count('Places with an outline.'),
+    missing: z
+      .array(
+        z.strictObject({
+          code: count('IBGE code.'),
+          name: text('Name of the municipality.'),
+          uf: text('Its state.'),
+        }),
+      )
+      .describe('Municipalities that no outline holds.'),
+    source: z.strictObject(SOURCE_FILE).nullable(),
+  }),
+  'OutlinesMeta',
+)
+export const releaseDetailMeta = componentAs(
+  z.strictObject({
+    version: text('Version of the program.'),
+    content_id: contentId,
+    signatures: z.array(releaseSignature).describe('Who signed the release (manifest.sig).'),
+    attestations: z
+      .array(releaseAttestation)
+      .describe(
+        'Who imported the snapshots of the release again and got the same release, or the same content.',
+      ),
+    log: logPlace.nullable(),
+    acquisitions: z
+      .array(acquisition)
+      .describe(
+        'Where and when the published files were fetched, as their operator recorded it; no digest covers it. Empty without a record.',
+      ),
+  }),
+  'ReleaseDetailMeta',
+)
+
 const QUERY_META = {
   ...RELEASE_META,
   reference_period: periodsText.exactOptional(),

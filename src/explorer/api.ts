@@ -14,6 +14,7 @@ import type {
   Catalog as CompleteCatalog,
 } from '../answers/catalog.ts'
 import type { AnalyticsMeta, LineageMeta, RowPagination } from '../answers/meta.ts'
+import type { ProblemDocument } from '../answers/problem.ts'
 import type { PromotionChanges } from '../answers/releases.ts'
 import type { WrittenNote } from '../model/note-sentences.ts'
 
@@ -22,18 +23,9 @@ export type { PromotionChanges, ReleaseInfo } from '../answers/releases.ts'
 
 export type Note = WrittenNote
 
-export interface Problem {
-  readonly status: number
-  readonly code: string
-  readonly title: string
-  readonly detail: string
-  readonly errors?: readonly {
-    readonly pointer?: string
-    readonly parameter?: string
-    readonly message: string
-    readonly allowed?: readonly string[]
-  }[]
-}
+/** What the explorer reads of a problem; it makes some itself, such as status 0 for a server that cannot be reached. */
+export type Problem = Pick<ProblemDocument, 'status' | 'title' | 'detail'> &
+  Partial<Pick<ProblemDocument, 'errors'>> & { readonly code: string }
 
 /** An error response of the API; status 0 when it could not be reached. */
 export class ApiFailure extends Error {

@@ -39,7 +39,10 @@ export function documentOf(schema: z.ZodType, io: 'input' | 'output' = 'input'):
     override: ({ jsonSchema }) => {
       const documented = jsonSchema[MEMBER] as Json | undefined
       // In some regular-expression engines \d also matches other digits; JSON Schema means [0-9].
-      const { pattern, default: defaultValue } = jsonSchema
+      const { pattern, additionalProperties, default: defaultValue } = jsonSchema
+      // An empty schema allows everything; true says so.
+      if (typeof additionalProperties === 'object' && Object.keys(additionalProperties).length === 0)
+        jsonSchema.additionalProperties = true
       if (pattern !== undefined) jsonSchema.pattern = pattern.replaceAll('\\d', '[0-9]')
       // Code generators treat a member with a default as required, which is wrong for a request. Put the default in the description.
       if (defaultValue !== undefined && io === 'input') {
@@ -48,12 +51,22 @@ export function documentOf(schema: z.ZodType, io: 'input' | 'output' = 'input'):
         const prefix = description === undefined ? '' : `${description} `
         jsonSchema.description = `${prefix}Without it: ${JSON.stringify(defaultValue)}.`
       }
-      if (documented === undefined) return
+      if (documented === undefined) return nameNull(jsonSchema)
       for (const name of Object.keys(jsonSchema)) delete jsonSchema[name as keyof typeof jsonSchema]
       Object.assign(jsonSchema, documented)
     },
   })
   return json
+}
+
+/** Writes "this or null" as two types of one schema, so that generators of clients keep its description. They lose null beside codes. */
+function nameNull(schema: z.core.JSONSchema.BaseSchema): void {
+  const [value, other, ...more] = schema.anyOf ?? []
+  if (typeof value !== 'object' || typeof value.type !== 'string') return
+  if (value.enum !== undefined || MEMBER in value) return
+  if (typeof other !== 'object' || other.type !== 'null' || more.length > 0) return
+  delete schema.anyOf
+  Object.assign(schema, { ...value, ...schema, type: [value.type, 'null'] })
 }
 
 export const integerText = (low: number, high: number) =>

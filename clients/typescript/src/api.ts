@@ -1300,10 +1300,15 @@ export interface components {
         Acquisition: {
             /** @description Name of the published file. */
             file: string;
+            /** @description Who published it. */
             publisher: string | null;
+            /** @description Address it was fetched from. */
             url: string | null;
+            /** @description When it was fetched. */
             retrieved_at: string | null;
+            /** @description Size in bytes. */
             bytes: number | null;
+            /** @description Time of the file as the publisher's server gives it, without a zone. */
             server_time: string | null;
             sha256: string | null;
         };
@@ -1325,7 +1330,9 @@ export interface components {
                 census_bands: {
                     /** @description Code of the band. */
                     code: string;
+                    /** @description Residents that a municipality has more than. */
                     over: number | null;
+                    /** @description Largest number of residents. */
                     up_to: number | null;
                     /** @description The band in words. */
                     label: string;
@@ -1347,6 +1354,7 @@ export interface components {
             old: {
                 /** @description Analytics release. */
                 release_id: string;
+                /** @description Digest of what the release says, whatever wrote its files. */
                 content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
@@ -1355,11 +1363,13 @@ export interface components {
             new: {
                 /** @description Analytics release. */
                 release_id: string;
+                /** @description Digest of what the release says, whatever wrote its files. */
                 content_id: string | null;
                 components: components["schemas"]["ReleaseComponents"];
                 /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
                 reference_period: string | null;
             };
+            /** @description true: both releases have the same content id, so that no row can differ. null: one has no content id. */
             same_content: boolean | null;
             query: components["schemas"]["NormalisedQuery"];
             /** @description Rows with a difference, over all pages. */
@@ -1444,6 +1454,7 @@ export interface components {
                 reads: {
                     /** @description Dataset of the release. */
                     dataset: string;
+                    /** @description Release that holds it. */
                     release_id: string | null;
                     /** @description Reference periods, ascending. */
                     periods: string[];
@@ -1474,7 +1485,9 @@ export interface components {
                      * @enum {string}
                      */
                     because: "only_engine" | "no_facts" | "all_facts" | "many_rows" | "few_rows";
+                    /** @description Rows that its largest relation reads, of pre-aggregates where they serve; null: one engine. */
                     rows: number | null;
+                    /** @description Trino adds up from so many rows on; null where that does not decide. */
                     min_rows: number | null;
                 };
             };
@@ -1879,7 +1892,9 @@ export interface components {
         AnalyticsRow: {
             /** @description Names of the members; Total do escopo selecionado where nothing is grouped. */
             label: string;
+            /** @description Place by the first field of order_by, where a rank is asked for. */
             rank?: number | null;
+            /** @description Municipalities that compare_to peers compares with, itself included. */
             peers?: number | null;
             /** @description The member of each grouped dimension. */
             dimensions: {
@@ -2156,6 +2171,7 @@ export interface components {
         };
         ChangeFiguresResponse: {
             data: {
+                /** @description When the release came into service, in UTC; null where no promotion says so. */
                 promoted_at: string | null;
                 /** @description The analytics release. */
                 release_id: string;
@@ -2394,13 +2410,17 @@ export interface components {
         DimensionMember: {
             /** @description Code of the member; null: without a code. */
             code: string | number | null;
+            /** @description Name of the member. */
             name: string | null;
+            /** @description State of a municipality or health region. */
             uf?: string | null;
+            /** @description IBGE code of a state. */
             ibge_code?: number | null;
         };
         DimensionValue: {
             /** @description Code of the member; null: without a code. */
             code: string | number | null;
+            /** @description Name of the member. */
             name: string | null;
             parent?: {
                 dimension: components["schemas"]["DimensionCode"];
@@ -3202,6 +3222,7 @@ export interface components {
         LineageRecord: {
             /** @description Dataset of the release. */
             dataset: string;
+            /** @description Month of the record. */
             reference_period?: string | null;
             /** @description Key of the record. */
             key: {
@@ -3214,12 +3235,19 @@ export interface components {
             sources: components["schemas"]["LineageSource"][];
         };
         LineageSource: {
+            /** @description Who published the file. */
             publisher: string | null;
+            /** @description File as published. */
             file: string | null;
+            /** @description Archive the file came in. */
             archive: string | null;
+            /** @description SHA-256 of the file. */
             sha256: string | null;
+            /** @description Row of the file, header = 1. */
             row: number | null;
+            /** @description Column of what is added up; null where a record counts as such. */
             column: string | null;
+            /** @description The published cell. */
             raw_value: string | null;
         };
         LinkResponse: {
@@ -3709,8 +3737,11 @@ export interface components {
             comparator: components["schemas"]["ProfilePlace"] | null;
             population_by_age: {
                 groups: {
+                    /** @description Code of the sex. */
                     sex: string | null;
+                    /** @description Code of the age group. */
                     age_group: string | null;
+                    /** @description Residents; null where the source lacks a municipality of the place. */
                     population: number | null;
                 }[];
                 query: components["schemas"]["AnalyticsQueryRequest"];
@@ -3959,7 +3990,9 @@ export interface components {
                     /** @description Why. */
                     reason: string;
                 }[];
+                /** @description What is wrong with current.json; null where nothing is. */
                 pointer: string | null;
+                /** @description What is wrong with the file of keys; null where nothing is. */
                 keys: string | null;
                 /** @description What is missing or damaged of the log of releases and of proofs beside releases; the server goes on. */
                 log: {
@@ -3968,9 +4001,11 @@ export interface components {
                     /** @description Why. */
                     reason: string;
                 }[];
+                /** @description The place that this server copies releases from (SUS_RELEASES_URL); null without one. */
                 source: {
                     /** @description The place could be read at the last attempt. */
                     up: boolean;
+                    /** @description Analytics release in service there, as far as known. */
                     release_id: string | null;
                     reason: ("unreachable" | "copying" | "refused" | "cache_full" | "none_in_service") | null;
                 } | null;
@@ -3992,6 +4027,7 @@ export interface components {
                         reason: string;
                     }[];
                 };
+                /** @description The second engine; null where DuckDB has all to itself. */
                 trino: {
                     /** @enum {string} */
                     used: "for large queries" | "for all queries";
@@ -4024,6 +4060,7 @@ export interface components {
             synthetic: boolean;
             /** @description In service. */
             promoted: boolean;
+            /** @description Digest of what it says, whatever wrote its files. */
             content_id: string | null;
         };
         ReleaseAttestation: {

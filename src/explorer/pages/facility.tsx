@@ -1,9 +1,9 @@
 /** The page of a facility: its record, beds, equipment and services, with the published cells of each value. */
-
-import { type Api, ApiFailure, type Source } from '../api.ts'
+import type { ProvenanceEntry } from '../../answers/provenance.ts'
+import { type Api, ApiFailure } from '../api.ts'
 import { formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
-import { type Acquisition, Acquisitions } from '../parts/acquisitions.tsx'
+import { Acquisitions, type FetchedFile } from '../parts/acquisitions.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { SourceOf } from '../parts/panels.tsx'
 import { Scroll } from '../parts/scroll.tsx'
@@ -13,18 +13,12 @@ import { ATTRIBUTES } from '../record-texts.ts'
 type Value = string | number | boolean | null | { readonly [name: string]: Value }
 type FacilityRecord = Readonly<Record<string, Value>>
 
-interface Entry {
-  readonly attribute: string
-  readonly value: Value
-  readonly raw_value: string | null
-  readonly rule: string
-  readonly source: Source | null
-}
+type Entry = Omit<ProvenanceEntry, 'value'> & { readonly value: Value }
 
 /** Entries of a record, and where their files were fetched. */
 interface Provenance {
   readonly entries: readonly Entry[]
-  readonly acquisitions: readonly Acquisition[]
+  readonly acquisitions: readonly FetchedFile[]
 }
 
 interface FacilityData {
@@ -85,7 +79,7 @@ async function loadProvenance(api: Api, path: string): Promise<Provenance | null
   const answer = await orNull(
     api.get<{
       readonly data: { readonly entries: readonly Entry[] }
-      readonly meta: { readonly acquisitions: readonly Acquisition[] }
+      readonly meta: { readonly acquisitions: readonly FetchedFile[] }
     }>(path),
   )
   return answer === null ? null : { entries: answer.data.entries, acquisitions: answer.meta.acquisitions }

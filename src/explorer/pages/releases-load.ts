@@ -1,7 +1,8 @@
 /** Loads what the pages of releases show: the list, and the manifest of one release with where its files were fetched. */
+
 import type { Answer, ReleaseInfo } from '../api.ts'
 import type { LoadContext } from '../page.ts'
-import type { Acquisition } from '../parts/acquisitions.tsx'
+import type { FetchedFile } from '../parts/acquisitions.tsx'
 
 export interface Manifest {
   readonly release_id: string
@@ -35,7 +36,7 @@ export interface Manifest {
 export interface ReleasesData {
   readonly releases: readonly ReleaseInfo[]
   readonly manifest: Manifest | null
-  readonly acquisitions: readonly Acquisition[]
+  readonly acquisitions: readonly FetchedFile[]
 }
 
 export async function loadReleases(
@@ -49,7 +50,7 @@ export async function loadReleases(
     shown === undefined
       ? null
       : await api.get<
-          Answer<Manifest> & { readonly meta: { readonly acquisitions: readonly Acquisition[] } }
+          Answer<Manifest> & { readonly meta: { readonly acquisitions: readonly FetchedFile[] } }
         >(`/v1/releases/${shown}`)
   return {
     releases: list.data,

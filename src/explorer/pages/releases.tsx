@@ -3,7 +3,7 @@
 import { datasetName } from '../catalog-texts.ts'
 import { formatBytes, formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
-import { type Acquisition, Acquisitions } from '../parts/acquisitions.tsx'
+import { Acquisitions, type FetchedFile } from '../parts/acquisitions.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortId } from '../parts/question-form.tsx'
 import { Rows } from '../parts/rows.tsx'
@@ -71,7 +71,7 @@ function monthsText(periods: readonly string[], language: 'pt' | 'en'): string {
 
 function ManifestView(props: {
   readonly manifest: Manifest
-  readonly acquisitions: readonly Acquisition[]
+  readonly acquisitions: readonly FetchedFile[]
   readonly contentId: string | null
 }) {
   const { manifest, acquisitions, contentId } = props

@@ -1,19 +1,13 @@
 /** Shows where and when published files were fetched, as the operator recorded it. */
+import type { Acquisition } from '../../answers/releases.ts'
 import { formatBytes } from '../numbers.ts'
 import { Rows } from './rows.tsx'
 import { useSite } from './site.tsx'
 
-/** A published file as it was fetched. Facts that nobody recorded are null. */
-export interface Acquisition {
-  readonly file: string
-  readonly url: string | null
-  readonly retrieved_at: string | null
-  readonly server_time: string | null
-  readonly bytes: number | null
-  readonly sha256: string | null
-}
+/** The page names the publisher elsewhere. */
+export type FetchedFile = Omit<Acquisition, 'publisher'>
 
-export function Acquisitions({ acquisitions }: { readonly acquisitions: readonly Acquisition[] }) {
+export function Acquisitions({ acquisitions }: { readonly acquisitions: readonly FetchedFile[] }) {
   const { t, language } = useSite()
   return (
     <Rows

@@ -18,7 +18,9 @@ import {
   explanationMeta,
   lineageMeta,
   memberPagination,
+  outlinesMeta,
   profileMeta,
+  releaseDetailMeta,
   rowPagination,
 } from '../../answers/meta.ts'
 import { profile } from '../../answers/profiles.ts'
@@ -29,20 +31,21 @@ import { manifestSchema } from '../../release/manifest.ts'
 import { reportManifestSchema } from '../../report/manifest.ts'
 import { documentOf, type Json, list, object, ref } from './json.ts'
 
-const document = (schema: z.ZodType): Json => documentOf(schema, 'output')
-const listOf = (schema: z.ZodType): Json => list(document(schema))
+/** @returns JSON Schema of an answer's part; a reference where the document has it as a component */
+export const answerSchema = (schema: z.ZodType): Json => documentOf(schema, 'output')
+const listOf = (schema: z.ZodType): Json => list(answerSchema(schema))
 
 export const ANSWER_SCHEMAS: Readonly<Record<string, Json>> = {
-  PromotionChanges: document(promotionChangesSchema),
-  ReleaseManifest: document(manifestSchema),
-  ReportManifest: document(reportManifestSchema),
+  PromotionChanges: answerSchema(promotionChangesSchema),
+  ReleaseManifest: answerSchema(manifestSchema),
+  ReportManifest: answerSchema(reportManifestSchema),
 }
 
 export const DOCUMENTS: Readonly<Record<string, Json>> = {
   AnalyticsReport: object(
     {
       data: listOf(analyticsRow),
-      'totals?': document(totalsOf(analyticsRow)),
+      'totals?': answerSchema(totalsOf(analyticsRow)),
       manifest: ref('ReportManifest'),
     },
     'A report: all rows, and the manifest that proves them.',
@@ -58,39 +61,39 @@ export interface Answer {
 }
 
 export const ANSWERS: Readonly<Record<string, Answer>> = {
-  HealthResponse: { data: document(health) },
-  ReadyResponse: { data: document(readiness) },
-  SigningKeyResponse: { data: document(signingKey) },
-  LinkResponse: { data: document(link) },
-  AnalyticsMetricResponse: { data: document(catalogMetric) },
-  ProfileResponse: { data: document(profile), meta: document(profileMeta) },
-  ChangeFiguresResponse: { data: document(changeFigures) },
+  HealthResponse: { data: answerSchema(health) },
+  ReadyResponse: { data: answerSchema(readiness) },
+  SigningKeyResponse: { data: answerSchema(signingKey) },
+  LinkResponse: { data: answerSchema(link) },
+  AnalyticsMetricResponse: { data: answerSchema(catalogMetric) },
+  ProfileResponse: { data: answerSchema(profile), meta: answerSchema(profileMeta) },
+  ChangeFiguresResponse: { data: answerSchema(changeFigures) },
   ChangesResponse: { data: list(ref('PromotionChanges')) },
   ReleaseListResponse: { data: listOf(releaseInfo) },
-  ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: ref('ReleaseDetailMeta') },
+  ReleaseDetailResponse: { data: ref('ReleaseManifest'), meta: answerSchema(releaseDetailMeta) },
   OutlinesResponse: {
     data: { oneOf: [ref('OutlineTopology'), ref('OutlineCollection')] },
-    meta: ref('OutlinesMeta'),
+    meta: answerSchema(outlinesMeta),
   },
   DemographyPopulationDetailResponse: { data: ref('PopulationDetail') },
-  AnalyticsCatalogResponse: { data: document(catalog) },
-  DimensionValuesResponse: { data: listOf(dimensionValue), pagination: document(memberPagination) },
+  AnalyticsCatalogResponse: { data: answerSchema(catalog) },
+  DimensionValuesResponse: { data: listOf(dimensionValue), pagination: answerSchema(memberPagination) },
   AnalyticsQueryResponse: {
     data: listOf(analyticsRow),
-    totals: document(totalsOf(analyticsRow)),
-    pagination: document(rowPagination),
-    meta: document(analyticsMeta),
+    totals: answerSchema(totalsOf(analyticsRow)),
+    pagination: answerSchema(rowPagination),
+    meta: answerSchema(analyticsMeta),
   },
-  AnalyticsExplainResponse: { data: document(explanation), meta: document(explanationMeta) },
+  AnalyticsExplainResponse: { data: answerSchema(explanation), meta: answerSchema(explanationMeta) },
   AnalyticsLineageResponse: {
     data: listOf(lineageRecord),
-    pagination: document(rowPagination),
-    meta: document(lineageMeta),
+    pagination: answerSchema(rowPagination),
+    meta: answerSchema(lineageMeta),
   },
   AnalyticsCompareResponse: {
     data: listOf(comparedRow),
-    totals: document(totalsOf(comparedRow)),
-    pagination: document(rowPagination),
-    meta: document(compareMeta),
+    totals: answerSchema(totalsOf(comparedRow)),
+    pagination: answerSchema(rowPagination),
+    meta: answerSchema(compareMeta),
   },
 }

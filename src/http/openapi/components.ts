@@ -1,8 +1,8 @@
 /** Schemas shared by several answers. Answers of single routes are in answers.ts, records in records.ts. */
-import { ERRORS } from '../../errors.ts'
+import { cursorPagination, facilityCollectionMeta } from '../../answers/meta.ts'
 import {
   dictionary,
-  flag,
+  documentOf,
   integer,
   type Json,
   list,
@@ -15,28 +15,6 @@ import {
 } from './json.ts'
 import { NOTE } from './notes.ts'
 
-export const SHA256: Json = { type: 'string', pattern: '^[0-9a-f]{64}$' }
-const PERIODS_TEXT: Json = {
-  type: ['string', 'null'],
-  description: 'Month of the data, YYYY-MM; several are separated by commas; null where they have none.',
-}
-const NOTES = list(ref('Note'), 'What to know about the answer, such as what was not collected.')
-export const ANSWER_META = {
-  version: text('Version of the program.'),
-}
-const RELEASE_META = {
-  ...ANSWER_META,
-  release_id: text('Release the answer comes from.'),
-  synthetic: flag('true: invented data of the demonstration.'),
-  'reference_period?': PERIODS_TEXT,
-}
-const SOURCE_FILE = {
-  publisher: text('Who published the file.'),
-  file: text('File as published.'),
-  archive: orNull(text('Archive the file came in.')),
-  sha256: SHA256,
-}
-export const CONTENT_ID = orNull(text('Digest of what the release says, whatever wrote its files.'))
 /** GeoJSON positions, nested to a geometry's depth. */
 const POSITIONS = (depth: number): Json => (depth === 0 ? { type: 'number' } : list(POSITIONS(depth - 1)))
 const GEOMETRY: Json = {
@@ -53,101 +31,7 @@ const OUTLINE_MEMBERS = {
 } as const
 
 export const SHARED: Readonly<Record<string, Json>> = {
-  Problem: openObject(
-    {
-      type: text('What went wrong, as an address: /problems/<code>.'),
-      title: text('What went wrong, in the language asked for.'),
-      status: { type: 'integer', minimum: 400, maximum: 599 },
-      detail: text('What is wrong with this request, and what to change.'),
-      code: oneOf(Object.keys(ERRORS), 'What went wrong, for programs.'),
-      request_id: text('Of the request, as in its header x-request-id and in the log of the server.'),
-      errors: list(
-        object({
-          'parameter?': text('Parameter of the address.'),
-          'pointer?': text('Place in the body, as a JSON pointer.'),
-          message: text('What may stand there.'),
-          'allowed?': list({ type: ['string', 'number'] }, 'All or the nearest of what is allowed.'),
-        }),
-      ),
-    },
-    'RFC 9457 problem document.',
-  ),
   Note: NOTE,
-  Meta: object(ANSWER_META, 'What is said of an answer.'),
-  ReleaseMeta: object(
-    { ...RELEASE_META, 'notes?': NOTES },
-    'What is said of an answer that one release gives.',
-  ),
-  ProvenanceMeta: object(
-    {
-      ...RELEASE_META,
-      content_id: CONTENT_ID,
-      acquisitions: list(
-        ref('Acquisition'),
-        'Where and when the files of the entries were fetched, as their operator recorded it. Empty without a record.',
-      ),
-    },
-    'What is said of an answer about the sources of a record.',
-  ),
-  OutlinesMeta: object({
-    ...RELEASE_META,
-    level: text('Level of the outlines.'),
-    format: oneOf(['topojson', 'geojson'], 'Format of the outlines.'),
-    detail: oneOf(['full', 'overview'], 'How fine the outlines are.'),
-    outlines: integer('Places with an outline.'),
-    missing: list(
-      object({
-        code: integer('IBGE code.'),
-        name: text('Name of the municipality.'),
-        uf: text('Its state.'),
-      }),
-      'Municipalities that no outline holds.',
-    ),
-    source: orNull(object(SOURCE_FILE)),
-  }),
-  HealthFinancingMeta: object({
-    ...RELEASE_META,
-    'notes?': NOTES,
-    sources: list(
-      object({
-        source: text('Code of the source.'),
-        label: text('Name in Portuguese.'),
-        label_en: text('Name in English.'),
-        means: text('What its numbers mean, in Portuguese.'),
-        means_en: text('What its numbers mean, in English.'),
-        adds: text('What of them may be added, in Portuguese.'),
-        adds_en: text('What of them may be added, in English.'),
-      }),
-      'What the numbers of each source mean, and what of them may be added.',
-    ),
-  }),
-  Pagination: object({
-    limit: integer('Rows of a page.'),
-    has_more: flag('There are rows after this page.'),
-    next_cursor: orNull(text('cursor of the next page; null on the last one.')),
-    'total?': {
-      type: ['integer', 'null'],
-      minimum: 0,
-      description:
-        'With count=true; null where something of the list was not collected: meta.notes says what.',
-    },
-  }),
-  ProvenanceEntry: object(
-    {
-      attribute: text('Field of the record; of a part of one, its path.'),
-      value: ref('ProvenanceValue'),
-      raw_value: orNull(text('The published cell.')),
-      rule: text('How the cell became the value, in the requested language.'),
-      source: orNull(
-        object({
-          ...SOURCE_FILE,
-          row: { type: ['integer', 'null'], minimum: 1, description: 'Row of the file, header = 1.' },
-          column: orNull(text('Column of the file.')),
-        }),
-      ),
-    },
-    'Where a value of a record comes from.',
-  ),
   ProvenanceValue: {
     description: 'Value of the field, as the record has it.',
     anyOf: [
@@ -195,10 +79,9 @@ export const SHARED: Readonly<Record<string, Json>> = {
   FacilityCollection: object({
     type: { const: 'FeatureCollection' },
     features: list(ref('FacilityFeature')),
-    pagination: ref('Pagination'),
-    meta: ref('FacilityCollectionMeta'),
+    pagination: documentOf(cursorPagination, 'output'),
+    meta: documentOf(facilityCollectionMeta, 'output'),
   }),
-  FacilityCollectionMeta: object({ ...RELEASE_META, 'notes?': NOTES }),
   OutlineProperties: openObject(
     {
       'code?': { type: ['string', 'integer'], description: 'Code of the analytics dimension of the level.' },

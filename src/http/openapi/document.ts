@@ -1,15 +1,23 @@
 /** Builds the OpenAPI 3.1 document from the tables that validate and answer. Tests compare it with a golden file. */
+import {
+  cursorPagination,
+  healthFinancingMeta,
+  plainMeta,
+  provenanceMeta,
+  releaseMeta,
+} from '../../answers/meta.ts'
+import { problem } from '../../answers/problem.ts'
+import { provenanceEntry } from '../../answers/provenance.ts'
 import { ERRORS, type ErrorCode } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from '../request/formats.ts'
 import { methodOf, type Route, releaseAreaOf, releaseHeaderOf, VERSION } from '../route.ts'
-import { ANSWER_SCHEMAS, ANSWERS, DOCUMENTS } from './answers.ts'
+import { ANSWER_SCHEMAS, ANSWERS, answerSchema, DOCUMENTS } from './answers.ts'
 import { SHARED } from './components.ts'
 import { BODY_EXAMPLES } from './examples.ts'
 import { COMPONENTS, documentOf, type Json, list, object, ref, text } from './json.ts'
 import { pathParameters, queryParameters } from './parameters.ts'
 import { recordRef, recordSchemas, scopedSchema } from './records.ts'
-import { RELEASE_DETAILS } from './releases.ts'
 
 const FILE_RESPONSES: ReadonlySet<string> = new Set(['AnalyticsExportResponse', 'ReleaseFileResponse'])
 
@@ -19,7 +27,6 @@ export function describeApi(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, Json>> = {}
   const schemas: Record<string, Json> = {
     ...SHARED,
-    ...RELEASE_DETAILS,
     ...COMPONENTS,
     ...ANSWER_SCHEMAS,
     ...DOCUMENTS,
@@ -219,7 +226,7 @@ function errorResponses(route: Route): Record<string, Json> {
     responses[String(status)] = {
       description: title_en,
       ...(isTemporary ? { headers: RETRY_AFTER } : {}),
-      content: { 'application/problem+json': { schema: ref('Problem') } },
+      content: { 'application/problem+json': { schema: answerSchema(problem) } },
     }
   }
   return responses
@@ -240,15 +247,15 @@ function responseSchema(route: Route): Json {
     case 'list':
       return envelope(
         list(recordRef(route)),
-        ref(route.operation === 'listHealthFinancing' ? 'HealthFinancingMeta' : 'ReleaseMeta'),
-        { pagination: ref('Pagination') },
+        answerSchema(route.operation === 'listHealthFinancing' ? healthFinancingMeta : releaseMeta),
+        { pagination: answerSchema(cursorPagination) },
       )
     case 'all':
-      return envelope(list(recordRef(route)), ref('ReleaseMeta'))
+      return envelope(list(recordRef(route)), answerSchema(releaseMeta))
     case 'record':
-      return envelope(recordRef(route), ref('ReleaseMeta'))
+      return envelope(recordRef(route), answerSchema(releaseMeta))
     case 'scoped':
-      return envelope(scopedSchema(route), ref('ReleaseMeta'))
+      return envelope(scopedSchema(route), answerSchema(releaseMeta))
     case 'provenance':
       return envelope(
         object({
@@ -258,15 +265,15 @@ function responseSchema(route: Route): Json {
               { ...text('Of the key of the record.'), type: ['string', 'integer'] },
             ]),
           ),
-          entries: list(ref('ProvenanceEntry')),
+          entries: list(answerSchema(provenanceEntry)),
         }),
-        ref('ProvenanceMeta'),
+        answerSchema(provenanceMeta),
       )
     case 'custom': {
       const answer = ANSWERS[route.response]
       if (answer === undefined) throw new TypeError(`openapi/answers.ts has no ${route.response}`)
       const { data, totals, pagination, meta } = answer
-      return envelope(data, meta ?? ref(route.release === null ? 'Meta' : 'ReleaseMeta'), {
+      return envelope(data, meta ?? answerSchema(route.release === null ? plainMeta : releaseMeta), {
         ...(totals === undefined ? {} : { 'totals?': totals }),
         ...(pagination === undefined ? {} : { pagination }),
       })

@@ -1,5 +1,6 @@
 /** Answers lists from row files, or from the engine with equal results. Formats other than JSON are in list-formats.ts. */
 import { findStates } from '../../analytics/facility-states.ts'
+import type { CursorPagination } from '../../answers/meta.ts'
 import type { Engine, JsonValue, Row } from '../../engine/types.ts'
 import { AppError, both, type Language } from '../../errors.ts'
 import { DATASETS, type DatasetName, datasetOf } from '../../model/datasets.ts'
@@ -265,7 +266,7 @@ export const paginationOf = (
   { digest, counts, notes }: ResolvedList,
   limit: number,
   request: Pick<RowRequest, 'view' | 'cursorSecret'>,
-): Record<string, JsonValue> => ({
+): CursorPagination => ({
   limit,
   has_more: next !== null,
   next_cursor: next === null ? null : cursorAt(request, digest, next),

@@ -1,6 +1,7 @@
 /** Describes every error as RFC 9457 problem+json. In: any exception. Out: status, headers and body, without the cause. */
 import accepts from 'accepts'
 import type { FastifyError } from 'fastify'
+import type { ProblemDocument } from '../../answers/problem.ts'
 import { AppError, type AppErrorOptions, both, ERRORS, type ErrorCode, type Language } from '../../errors.ts'
 import type { ApiResponse } from '../connection/send.ts'
 
@@ -9,7 +10,7 @@ export type { Language } from '../../errors.ts'
 export interface Problem {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: ProblemDocument
 }
 
 const bodyError = (pt: string, en: string): AppErrorOptions => ({

@@ -1,0 +1,31 @@
+/** The answer to a request that fails. */
+import { z } from 'zod'
+import { ERRORS, type ErrorCode } from '../errors.ts'
+import { componentAs } from '../query/text-schemas.ts'
+import { type AnswerOf, oneOf, text } from './parts.ts'
+
+export const problem = componentAs(
+  z
+    .looseObject({
+      type: text('What went wrong, as an address: /problems/<code>.'),
+      title: text('What went wrong, in the language asked for.'),
+      status: z.int().min(400).max(599),
+      detail: text('What is wrong with this request, and what to change.'),
+      code: oneOf(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]], 'What went wrong, for programs.'),
+      request_id: text('Of the request, as in its header x-request-id and in the log of the server.'),
+      errors: z.array(
+        z.strictObject({
+          parameter: text('Parameter of the address.').exactOptional(),
+          pointer: text('Place in the body, as a JSON pointer.').exactOptional(),
+          message: text('What may stand there.'),
+          allowed: z
+            .array(z.union([z.string(), z.number()]))
+            .describe('All or the nearest of what is allowed.')
+            .exactOptional(),
+        }),
+      ),
+    })
+    .describe('RFC 9457 problem document.'),
+  'Problem',
+)
+export type ProblemDocument = AnswerOf<typeof problem>
