@@ -103,12 +103,12 @@ async function checkReleases(
       if (page.status !== 200 && !/month|mês|period/.test(JSON.stringify(page.body)))
         t.fail(`${list} ${month}: ${JSON.stringify(page.body)}`)
       const rows: Row[] = page.status === 200 ? page.body.data : []
-      if (record !== null) rows.push(...(await withBeds(client, month)))
+      const beds = record === null ? [] : await withBeds(client, month)
       const step = Math.max(1, Math.floor(rows.length / RECORDS))
       const many = rows
         .filter((row) => Array.isArray(row.declarations) && row.declarations.length > 1)
         .slice(0, 3)
-      for (const row of [...rows.filter((_, index) => index % step === 0), ...many]) {
+      for (const row of [...rows.filter((_, index) => index % step === 0), ...beds, ...many]) {
         const at = `${month} ${link(row)}`
         const shown: Row =
           record === null ? row : (await client.get(`${record(row)}?reference_period=${month}`)).body.data

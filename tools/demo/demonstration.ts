@@ -77,7 +77,7 @@ const SCALES = {
     ufs: new Set(['RR', 'AC', 'AP']) as ReadonlySet<string> | null,
     admissions: 0.0004,
     hasRegions: false,
-    production: { rate: 0.001, partRows: 2000 },
+    production: { rate: 0.003, partRows: 2000 },
     vitalYears: [2024, 2025],
   },
   national: {

@@ -7233,7 +7233,7 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
             };
@@ -7381,7 +7381,7 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
             };
@@ -7520,7 +7520,7 @@ export interface operations {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
                  * @example [
-                 *       "2648359"
+                 *       "9811642"
                  *     ]
                  */
                 cnes_code?: string[];
@@ -7761,7 +7761,7 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
             };
@@ -8167,7 +8167,7 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
                 /**
@@ -8311,7 +8311,7 @@ export interface operations {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
                  * @example [
-                 *       "2648359"
+                 *       "9811642"
                  *     ]
                  */
                 cnes_code?: string[];
@@ -8361,21 +8361,21 @@ export interface operations {
                 /**
                  * @description Equipment category, 2 digits.
                  * @example [
-                 *       "11"
+                 *       "03"
                  *     ]
                  */
                 equipment_category_code?: string[];
                 /**
                  * @description Equipment code within its category, 2 digits.
                  * @example [
-                 *       "05"
+                 *       "49"
                  *     ]
                  */
                 equipment_type_code?: string[];
                 /**
                  * @description category_code:equipment_code.
                  * @example [
-                 *       "11:05"
+                 *       "03:49"
                  *     ]
                  */
                 equipment_type_key?: string[];
@@ -8573,7 +8573,7 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
             };
@@ -8841,7 +8841,7 @@ export interface operations {
                 /**
                  * @description Equipment category, 2 digits.
                  * @example [
-                 *       "11"
+                 *       "03"
                  *     ]
                  */
                 category_code?: string[];
@@ -8981,12 +8981,12 @@ export interface operations {
             path: {
                 /**
                  * @description Equipment category, 2 digits.
-                 * @example 11
+                 * @example 03
                  */
                 category_code: string;
                 /**
                  * @description Equipment code within its category, 2 digits.
-                 * @example 05
+                 * @example 49
                  */
                 equipment_code: string;
             };
@@ -9134,17 +9134,17 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
                 /**
                  * @description Equipment category, 2 digits.
-                 * @example 11
+                 * @example 03
                  */
                 category_code: string;
                 /**
                  * @description Equipment code within its category, 2 digits.
-                 * @example 05
+                 * @example 49
                  */
                 equipment_code: string;
             };
@@ -9283,7 +9283,7 @@ export interface operations {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
                  * @example [
-                 *       "2648359"
+                 *       "9811642"
                  *     ]
                  */
                 cnes_code?: string[];
@@ -9333,21 +9333,21 @@ export interface operations {
                 /**
                  * @description Specialised service, 3 digits.
                  * @example [
-                 *       "106"
+                 *       "147"
                  *     ]
                  */
                 service_code?: string[];
                 /**
                  * @description Classification within the service, 3 digits.
                  * @example [
-                 *       "002"
+                 *       "001"
                  *     ]
                  */
                 classification_code?: string[];
                 /**
                  * @description service_code:classification_code.
                  * @example [
-                 *       "106:002"
+                 *       "147:001"
                  *     ]
                  */
                 classification_key?: string[];
@@ -9565,7 +9565,7 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
             };
@@ -9966,12 +9966,12 @@ export interface operations {
             path: {
                 /**
                  * @description Specialised service, 3 digits.
-                 * @example 106
+                 * @example 147
                  */
                 service_code: string;
                 /**
                  * @description Classification within the service, 3 digits.
-                 * @example 002
+                 * @example 001
                  */
                 classification_code: string;
             };
@@ -10119,17 +10119,17 @@ export interface operations {
             path: {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
-                 * @example 2648359
+                 * @example 9811642
                  */
                 cnes_code: string;
                 /**
                  * @description Specialised service, 3 digits.
-                 * @example 106
+                 * @example 147
                  */
                 service_code: string;
                 /**
                  * @description Classification within the service, 3 digits.
-                 * @example 002
+                 * @example 001
                  */
                 classification_code: string;
             };
@@ -10858,7 +10858,7 @@ export interface operations {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
                  * @example [
-                 *       "2648359"
+                 *       "9811642"
                  *     ]
                  */
                 cnes_code?: string[];
@@ -11278,7 +11278,7 @@ export interface operations {
                 /**
                  * @description Code of the facility in the national registry (CNES), 7 digits.
                  * @example [
-                 *       "2648359"
+                 *       "9811642"
                  *     ]
                  */
                 cnes_code?: string[];

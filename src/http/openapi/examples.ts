@@ -5,7 +5,7 @@
 import type { Json } from './json.ts'
 
 /** A hospital in the demonstration data with beds, equipment and services. */
-const FACILITY = '2648359'
+const FACILITY = '9811642'
 
 export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   uf: ['RR', 'AC'],
@@ -24,17 +24,17 @@ export const PARAMETER_EXAMPLES: Readonly<Record<string, unknown>> = {
   bed_type_code: ['01'],
   bed_category_code: ['1'],
   has_sus_capacity: true,
-  equipment_category_code: ['11'],
-  equipment_type_code: ['05'],
-  equipment_type_key: ['11:05'],
-  category_code: ['11'],
-  equipment_code: '05',
+  equipment_category_code: ['03'],
+  equipment_type_code: ['49'],
+  equipment_type_key: ['03:49'],
+  category_code: ['03'],
+  equipment_code: '49',
   renem_code: ['10511'],
   tp_sus_code: ['1'],
   has_sus_quantity: true,
-  service_code: ['106'],
-  classification_code: ['002'],
-  classification_key: ['106:002'],
+  service_code: ['147'],
+  classification_code: ['001'],
+  classification_key: ['147:001'],
   characteristic_code: ['1'],
   provider_kind: ['NOT_APPLICABLE'],
   has_ambulatory: true,
