@@ -43,7 +43,7 @@ import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, RESIDENT_BYTES } from '../fixtures/small-release.ts'
 
 const QUESTIONS = countOf(250, 250)
-const PERIODS = countOf(100, 150)
+const PERIODS = countOf(300, 150)
 const OWN = ['AC', 'AP', 'RR']
 const small = await makeSmallRelease('production')
 const { releasesDir } = small
