@@ -27,8 +27,15 @@ for (const name of ['sia', 'sigtap']) cpSync(join(snapshots, name), join(folder,
 const path = join(folder, 'sia/202605/PAAC2605b.dbf')
 const bytes = readFileSync(path)
 const { rows, cell, put, remove } = changeDbf(bytes)
+const rowsOfFacility = new Map<string, number>()
+for (const row of rows)
+  rowsOfFacility.set(cell(row, 'PA_CODUNI'), (rowsOfFacility.get(cell(row, 'PA_CODUNI')) ?? 0) + 1)
+// A facility that loses two rows has others, so that it stays a group.
 const isPlain = (row: number): boolean =>
-  cell(row, 'PA_INDICA') === '5' && cell(row, 'PA_CMP') === '202605' && Number(cell(row, 'PA_QTDAPR')) > 20
+  cell(row, 'PA_INDICA') === '5' &&
+  cell(row, 'PA_CMP') === '202605' &&
+  Number(cell(row, 'PA_QTDAPR')) > 20 &&
+  (rowsOfFacility.get(cell(row, 'PA_CODUNI')) ?? 0) > 2
 const [gone = 0, gone2 = 0, more = 0, dearer = 0] = rows.filter(isPlain)
 const cents = (value: string): number => Math.round(Number(value) * 100)
 const lost = [gone, gone2].map((row) => ({
