@@ -49,6 +49,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'release/changes.ts',
     'engine/types.ts',
     'keys/links.ts',
+    'errors.ts',
   ],
   // Cursors and fingerprints are digests of canonical JSON, as release ids are.
   query: [

@@ -1,4 +1,4 @@
-/** Where the values of a record come from: each published cell behind a value, and the rule that made it the value. */
+/** Describes where the values of a record come from: each published cell behind a value, and the rule that made it the value. */
 import { z } from 'zod'
 import type { JsonValue } from '../engine/types.ts'
 import { componentAs, componentRef, documentedAs } from '../query/text-schemas.ts'
