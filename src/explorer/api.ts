@@ -23,7 +23,7 @@ export type { PromotionChanges, ReleaseInfo } from '../answers/releases.ts'
 
 export type Note = WrittenNote
 
-/** What the explorer reads of a problem; it makes some itself, such as status 0 for a server that cannot be reached. */
+/** The explorer reads these members of a problem; it makes some problems itself, such as status 0 for a server that cannot be reached. */
 export type Problem = Pick<ProblemDocument, 'status' | 'title' | 'detail'> &
   Partial<Pick<ProblemDocument, 'errors'>> & { readonly code: string }
 
