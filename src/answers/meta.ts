@@ -102,7 +102,6 @@ export const releaseMeta = componentAs(
   z.strictObject(LIST_META).describe('What is said of an answer that one release gives.'),
   'ReleaseMeta',
 )
-export type ReleaseMeta = AnswerOf<typeof releaseMeta>
 export const facilityCollectionMeta = componentAs(z.strictObject(LIST_META), 'FacilityCollectionMeta')
 export const healthFinancingMeta = componentAs(
   z.strictObject({
@@ -137,7 +136,6 @@ export const provenanceMeta = componentAs(
     .describe('What is said of an answer about the sources of a record.'),
   'ProvenanceMeta',
 )
-export type ProvenanceMeta = AnswerOf<typeof provenanceMeta>
 export const outlinesMeta = componentAs(
   z.strictObject({
     ...DATED_META,
