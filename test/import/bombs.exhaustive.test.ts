@@ -92,8 +92,14 @@ const WORKBOOK_PARTS: Readonly<Record<string, string>> = {
   'xl/_rels/workbook.xml.rels':
     '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
 }
+const TRANSFERS = 'REPASSE-FAF-COM-POPULACAO-2025.xlsx'
 const SHEET = '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>'
-const workbook = (filler: Buffer | string, times: number, lies = false): Buffer => {
+const workbook = (
+  filler: Buffer | string,
+  times: number,
+  lies = false,
+  others: readonly Filled[] = [],
+): Buffer => {
   const sheet = pack({
     name: 'xl/worksheets/sheet1.xml',
     before: SHEET,
@@ -104,6 +110,7 @@ const workbook = (filler: Buffer | string, times: number, lies = false): Buffer 
   return zipOf([
     ...Object.entries(WORKBOOK_PARTS).map(([name, text]) => pack({ name, filler: text, times: 1 })),
     lies ? { ...sheet, bytes: 1000 } : sheet,
+    ...others.map((other) => pack(other)),
   ])
 }
 const farRows = (count: number): string =>
@@ -225,6 +232,33 @@ const BOMBS: readonly Bomb[] = [
   [
     'a million cells of a workbook',
     () => ({ 'tabela202.xlsx': workbook('<row><c><v>1</v></c></row>'.repeat(10_000), 100) }),
+  ],
+  ['blanks in a workbook of transfers, 1 GiB', () => ({ [TRANSFERS]: workbook(BLANKS, 1024) })],
+  [
+    'a workbook of transfers that is larger than it says',
+    () => ({ [TRANSFERS]: workbook(BLANKS, 300, true) }),
+  ],
+  [
+    'cells in the last column of a workbook of transfers',
+    () => ({ [TRANSFERS]: workbook(farRows(100_000), 1) }),
+  ],
+  [
+    'a million empty cells of a workbook of transfers',
+    () => ({ [TRANSFERS]: workbook('<row><c r="SF1"><v/></c></row>'.repeat(10_000), 100) }),
+  ],
+  [
+    'a million texts that a workbook of transfers shares',
+    () => ({
+      [TRANSFERS]: workbook('<row><c><v>1</v></c></row>', 1, false, [
+        {
+          name: 'xl/sharedStrings.xml',
+          before: '<sst>',
+          filler: `<si><t>${'x'.repeat(100)}</t></si>`.repeat(10_000),
+          times: 100,
+          after: '</sst>',
+        },
+      ]),
+    }),
   ],
   [
     '100 million brackets of JSON',

@@ -5,6 +5,8 @@
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
+import { utils, write } from '@e965/xlsx'
+import { unzipSync } from 'fflate'
 import t, { type Test } from 'tap'
 import { checkRelease } from '../../src/import/check-release.ts'
 import { categoryPath } from '../../src/import/financing/accounts.ts'
@@ -163,6 +165,50 @@ t.test(
     await checkRelease(releasesDir, result.financing ?? '', temporaryFolder('scratch'))
   },
 )
+
+t.test('a workbook of a national year, of more than 16 MiB, says the same as its CSV', async (t) => {
+  const lines = Array.from({ length: 25_000 }, (_, index) =>
+    fnsRow(
+      ['140010', '140005', '140017'][index % 3] ?? '',
+      `ESTRATÉGIA ${index % 40}`,
+      `${index},${String(index % 100).padStart(2, '0')}`,
+    ),
+  )
+  const grid = lines.map((line) =>
+    (line.match(/"[^"]*"|[^,]+/g) ?? []).map((cell, column) => {
+      const text = cell.replaceAll('"', '')
+      // Dates are days since the epoch of spreadsheets, here 2024-12-21.
+      if (column === 17) return 45_647
+      return column > 17 && column < 21 ? Number(text.replace(',', '.')) : text
+    }),
+  )
+  const book = utils.book_new()
+  utils.book_append_sheet(book, utils.aoa_to_sheet([['Repasses'], FNS.split(','), ...grid]), 'Plan1')
+  const bytes = write(book, { type: 'buffer', bookType: 'xlsx', compression: true }) as Buffer
+  const sheet = unzipSync(bytes)['xl/worksheets/sheet1.xml']
+  t.ok((sheet?.length ?? 0) > 16 * 2 ** 20, `${sheet?.length} bytes`)
+  const [csv, xlsx] = [
+    await importFiles({ 'REPASSE-FAF-COM-POPULACAO-2024.csv': fns(...lines) }),
+    await importFiles({ 'REPASSE-FAF-COM-POPULACAO-2024.xlsx': bytes }),
+  ]
+  const amounts = ({ accounts }: Awaited<ReturnType<typeof importFiles>>) =>
+    accounts.map(({ entity_code, stage, category_path, reference_month, amount_cents }) => [
+      entity_code,
+      stage,
+      category_path,
+      reference_month,
+      amount_cents,
+    ])
+  t.equal(amounts(xlsx).length, 3 * 40 * 2)
+  t.same(amounts(xlsx), amounts(csv))
+  // A title stands above the header, so each row is one below that of the CSV.
+  const rows = (value: unknown, more: number): number[] =>
+    (value as string[]).map((row) => Number(row) + more)
+  t.same(
+    xlsx.accounts.map(({ published_rows }) => rows(published_rows, 0)),
+    csv.accounts.map(({ published_rows }) => rows(published_rows, 1)),
+  )
+})
 
 t.test('Latin-1 and semicolons say the same', async (t) => {
   const utf8 = fns(fnsRow('140010', 'ATENÇÃO', '100,05'))

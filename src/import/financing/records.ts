@@ -1,20 +1,18 @@
 /**
  * Reads published tables as records of text: CSV with either separator, in UTF-8 or Windows-1252, and sheets of workbooks.
  * In: a file. Out: its header, then each record with its row number (header = 1). Other files interpret the columns.
- * DuckDB reads CSV, @e965/xlsx reads workbooks. A workbook cell is read by its value, never by its display format.
+ * DuckDB reads CSV, readers/workbook-rows.ts workbooks.
  */
 
 import { createReadStream } from 'node:fs'
-import { open, readFile, rm, writeFile } from 'node:fs/promises'
+import { open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type CellObject, read } from '@e965/xlsx'
 import { digestFile } from '../../release/digest.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
-import { refuseWideGrid } from '../readers/unpack-limits.ts'
 import { decodeWindows1252 } from '../readers/windows-1252.ts'
-import { checkWorkbookParts } from '../readers/zip.ts'
+import { openWorkbook, type SheetRow } from '../readers/workbook-rows.ts'
 import { quoteText, type Session } from '../session.ts'
 
 export interface PublishedRecord {
@@ -30,6 +28,8 @@ export interface PublishedTable {
 
 const REMEDY = 'Fetch the file again'
 const HEAD_BYTES = 1 << 16
+/** Rows of a sheet in which its header is looked for; titles and notes may stand above it. */
+const HEADER_ROWS_MAX = 100
 /** Largest number of records in memory at once. */
 const BATCH_ROWS = 20_480
 
@@ -54,53 +54,25 @@ async function openSheet(
   found: FoundFile,
   isHeader: (columns: readonly string[]) => boolean,
 ): Promise<PublishedTable> {
-  for (const grid of (await readGrids(found)).values()) {
-    const headerIndex = grid.findIndex(isHeader)
-    if (headerIndex < 0) continue
-    const columns = grid[headerIndex] ?? []
-    return { columns, records: recordsOf(grid, headerIndex + 1, columns.length) }
+  for (const sheet of await openWorkbook(found.path, found.shown)) {
+    const rows = sheet.rows()
+    for (let count = 0; count < HEADER_ROWS_MAX; count += 1) {
+      const next = await rows.next()
+      if (next.done === true) break
+      const columns = next.value.cells
+      if (isHeader(columns)) return { columns, records: recordsOf(rows, columns.length) }
+    }
+    await rows.return(undefined)
   }
   throw new ImportError(found.shown, 'has no sheet with the columns that are needed', REMEDY)
 }
 
-async function* recordsOf(
-  grid: readonly (readonly string[])[],
-  first: number,
-  width: number,
-): AsyncGenerator<PublishedRecord> {
-  for (let index = first; index < grid.length; index += 1) {
-    const cells = grid[index] ?? []
+async function* recordsOf(rows: AsyncIterable<SheetRow>, width: number): AsyncGenerator<PublishedRecord> {
+  for await (const { row, cells } of rows) {
     if (cells.every((cell) => cell === '')) continue
-    yield { row: index + 1, cells: Array.from({ length: width }, (_, column) => cells[column] ?? '') }
+    yield { row, cells: Array.from({ length: width }, (_, column) => cells[column] ?? '') }
   }
 }
-
-/** @returns every sheet by name with cells as text. Index 0 is row 1. */
-export async function readGrids(found: FoundFile): Promise<Map<string, readonly (readonly string[])[]>> {
-  await checkWorkbookParts(found.path, found.shown)
-  try {
-    const workbook = read(await readFile(found.path), {
-      type: 'buffer',
-      dense: true,
-      cellHTML: false,
-      cellFormula: false,
-      cellText: false,
-    })
-    return new Map(
-      workbook.SheetNames.map((name) => {
-        const rows = (workbook.Sheets[name]?.['!data'] ?? []) as (CellObject | undefined)[][]
-        refuseWideGrid(found.shown, rows)
-        return [name, Array.from(rows, (row) => Array.from(row ?? [], cellText))]
-      }),
-    )
-  } catch (error) {
-    if (error instanceof ImportError) throw error
-    throw new ImportError(found.shown, 'is not a whole spreadsheet', REMEDY)
-  }
-}
-
-const cellText = (cell: CellObject | undefined): string =>
-  cell?.v === undefined || cell.v === null ? '' : cell.t === 'e' ? '#' : String(cell.v).trim()
 
 async function openCsv(
   session: Session,

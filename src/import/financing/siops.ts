@@ -10,11 +10,12 @@ import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { parseJson } from '../readers/json.ts'
 import { readTextFile } from '../readers/unpack-limits.ts'
+import { openWorkbook } from '../readers/workbook-rows.ts'
 import type { SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
 import type { AccountRow } from './accounts.ts'
 import { readHundredths } from './amounts.ts'
-import { openTable, readGrids, separatorOf, splitLine } from './records.ts'
+import { openTable, separatorOf, splitLine } from './records.ts'
 
 const ACCOUNT = /^c(\d(?:\.\d{2}){2,}|\d\.\d(?:\.\d{2})+|[A-Z]{4}\d{6})$/
 const STATE = 'COD. ESTADO'
@@ -72,14 +73,19 @@ const stageOf = (published: string): Stage | null =>
 export async function readLegend(found: FoundFile): Promise<{ names: Map<string, string>; rows: number }> {
   const names = new Map<string, string>()
   let rows = 0
-  for (const grid of (await readGrids(found)).values())
-    for (const cells of grid.slice(1)) {
+  for (const sheet of await openWorkbook(found.path, found.shown)) {
+    let last = 1
+    for await (const { row, cells } of sheet.rows()) {
+      if (row === 1) continue
+      last = row
       const codes = cells.map((cell) => (ACCOUNT.test(cell.startsWith('c') ? cell : `c${cell}`) ? cell : ''))
       const code = codes.find((cell) => cell !== '')?.replace(/^c/, '')
       const name = cells.find((cell, index) => codes[index] === '' && /\p{L}{3}/u.test(cell))
-      rows += 1
       if (code !== undefined && name !== undefined && !names.has(code)) names.set(code, name)
     }
+    // A row without cells is none in the file, and counts.
+    rows += last - 1
+  }
   return { names, rows }
 }
 

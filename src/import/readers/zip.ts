@@ -121,6 +121,52 @@ export async function extractZip(
   return extracted
 }
 
+/**
+ * Yields the bytes of one entry.
+ * @throws ImportError if the entry is missing, encrypted, cut, or has a wrong CRC-32
+ */
+export async function* readEntry(path: string, file: string, name: string): AsyncGenerator<Buffer> {
+  const { zip, entry } = await findEntry(path, file, name)
+  try {
+    let checksum = 0
+    for await (const chunk of (await openEntry(zip, entry)) as AsyncIterable<Buffer>) {
+      checksum = crc32(chunk, checksum)
+      yield chunk
+    }
+    if (checksum !== entry.crc32)
+      throw new ImportError(`${file}/${name}`, 'does not have the CRC-32 the archive states', REMEDY)
+  } catch (error) {
+    if (error instanceof ImportError || (error as NodeJS.ErrnoException).syscall !== undefined) throw error
+    throw new ImportError(`${file}/${name}`, 'cannot be unpacked', REMEDY)
+  } finally {
+    zip.close()
+  }
+}
+
+/** @returns an entry in its open archive, which the caller closes */
+function findEntry(path: string, file: string, name: string): Promise<{ zip: ZipFile; entry: Entry }> {
+  return new Promise((resolve, reject) => {
+    openZip(path, { lazyEntries: true, autoClose: false }, (error, zip) => {
+      if (error) {
+        reject(new ImportError(file, 'is not a whole zip archive', REMEDY))
+        return
+      }
+      const fail = (problem: string): void => {
+        zip.close()
+        reject(new ImportError(`${file}/${name}`, problem, REMEDY))
+      }
+      zip.on('error', () => fail('cannot be unpacked'))
+      zip.on('end', () => fail('is missing in the archive'))
+      zip.on('entry', (entry: Entry) => {
+        if (entry.fileName !== name) zip.readEntry()
+        else if (entry.isEncrypted()) fail('is encrypted')
+        else resolve({ zip, entry })
+      })
+      zip.readEntry()
+    })
+  })
+}
+
 async function beginsLikeZip(path: string): Promise<boolean> {
   const handle = await open(path)
   try {
