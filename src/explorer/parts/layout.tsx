@@ -4,7 +4,7 @@ import type { Problem } from '../api.ts'
 import { addressOf, useSite } from './site.tsx'
 
 export function Layout(props: { readonly synthetic: boolean; readonly children: ComponentChildren }) {
-  const { t, href, visit, language, isLive } = useSite()
+  const { t, href, visit, language, isLive, access } = useSite()
   const params = new URLSearchParams(visit.search)
   params.delete('lang')
   const search = params.size === 0 ? '' : `?${params}`
@@ -47,10 +47,13 @@ export function Layout(props: { readonly synthetic: boolean; readonly children: 
       <main id="content" tabIndex={-1}>
         {props.children}
       </main>
-      <footer class="site">
-        <p>{t.tagline}</p>
-        <KeyForm />
-      </footer>
+      {/* A page that waits for a key shows both in its middle. */}
+      {access === 'none' ? null : (
+        <footer class="site">
+          <p>{t.tagline}</p>
+          <KeyForm />
+        </footer>
+      )}
     </>
   )
 }
