@@ -8,7 +8,6 @@ import { createEngineWith } from './engine/trino/connect.ts'
 import { createLogger } from './http/log.ts'
 import { mcpHosts } from './http/mcp.ts'
 import { createMetrics, type Metrics } from './http/metrics.ts'
-import { loadBoxes } from './http/records/coordinates.ts'
 import { createResponseCache } from './http/request/response-cache.ts'
 import { sharedCursorSecret } from './keys/cursor-secret.ts'
 import { type KeyStore, openKeyStore } from './keys/keys.ts'
@@ -20,6 +19,7 @@ import { startReplica } from './places/replica.ts'
 import { createPreloader } from './preload.ts'
 import { TRINO_DIALECT } from './query/analytics/dialect/trino.ts'
 import { residentRelations } from './query/analytics/resident-relations.ts'
+import { loadRecordRelease } from './records/release.ts'
 import { createFileGuard } from './release/guard.ts'
 import { readPointer } from './release/pointer.ts'
 import { createStore, type ReleaseStore } from './release/store.ts'
@@ -109,7 +109,7 @@ export async function openService(
       await checks.get(view.id)
       checks.delete(view.id)
       await engine.open(view)
-      await Promise.all([rows.open(view), loadBoxes(view, engine)])
+      await Promise.all([rows.open(view), loadRecordRelease(view, engine)])
     },
     keepOpen: settings.releasesOpen,
     onClosed: async (id) => {

@@ -78,6 +78,8 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'slices.ts',
     'turns.ts',
   ],
+  // Lists and records of a release, from its row files or from the engine.
+  records: ['model', 'query', 'analytics', 'release', 'rows', 'engine/types.ts', 'sql.ts', 'errors.ts'],
   report: [
     'model',
     'query',
@@ -143,12 +145,12 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'query',
     'analytics',
     'rows',
+    'records',
     'report',
     'keys',
     'trust',
     'errors.ts',
     'settings.ts',
-    'sql.ts',
     'turns.ts',
   ],
   // Entry points of processes: each wires what it needs, as service.ts does.
@@ -184,6 +186,7 @@ const ARROWS: Readonly<Record<string, readonly string[]>> = {
     'engine',
     'query',
     'rows',
+    'records',
     'report',
     'keys',
     'http',

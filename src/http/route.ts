@@ -3,6 +3,7 @@
  * Kinds: list (keyset page), all (a complete small table), record (one row by key), scoped (rows and totals of one facility), provenance
  * (values of one record traced to files), custom (has a handler). Paths use the specification's {parameters}.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { z } from 'zod'
 import type { Readiness } from '../answers/service.ts'
@@ -111,21 +112,15 @@ export interface Services {
 
 /** A request after its checks. */
 export interface Call {
-  readonly conditions: {
-    readonly ifNoneMatch: string | undefined
-    readonly ifRange: string | undefined
-    readonly range: string | undefined
-  }
-  readonly origin: string
-  readonly isHead: boolean
+  readonly method: string
+  readonly headers: IncomingHttpHeaders
   readonly parameters: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   readonly body: unknown
   readonly key: Key | null
   readonly language: 'pt' | 'en'
-  readonly signal: AbortSignal
-  /** @returns the client's preferred content type among `types`; the first one if it has no preference or accepts none */
-  readonly preferred: (types: readonly string[]) => string
+  /** @returns a signal that aborts when the client leaves */
+  readonly signal: () => AbortSignal
   /** The engine, on behalf of the key that asks. */
   readonly engine: Engine
   /** The release that answers; null for routes of no release. */
@@ -192,11 +187,6 @@ export const methodOf = (route: Route): 'GET' | 'POST' => (route.kind === 'custo
 export const costOf = (route: Route): number => (route.kind === 'custom' ? (route.cost ?? 1) : 1)
 /** Rows that cost one request: the largest page of a list. */
 export const ROWS_A_REQUEST = 250
-/** @returns requests charged for the rows of an answer, beyond the cost of its route */
-export function costOfRows(route: Route, rows: number | null): number {
-  if (route.kind !== 'custom' || route.costsByRows !== true || rows === null) return 0
-  return Math.max(0, Math.ceil(rows / ROWS_A_REQUEST) - costOf(route))
-}
 export const releaseAreaOf = (route: Route): Area | 'analytics' | null =>
   route.kind === 'custom' ? route.release : route.dataset.area
 const ANALYTICS_HEADER = 'x-analytics-release-id'

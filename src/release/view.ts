@@ -42,6 +42,9 @@ export const readComponents = (
 export const componentId = (view: ReleaseView, area: Area): string | null =>
   view.components[area]?.release_id ?? null
 
+export const hasDataset = (view: ReleaseView, dataset: DatasetName): boolean =>
+  view.components[datasetOf(dataset).area]?.datasets[dataset] !== undefined
+
 /** @returns periods (YYYYMM, ascending) that a dataset was collected for; empty for datasets without periods */
 export function collectedPeriods(view: ReleaseView, dataset: DatasetName): number[] {
   const coverage = view.components[datasetOf(dataset).area]?.coverage[dataset] ?? {}

@@ -39,7 +39,8 @@ import { joinPeriods, openTable, type PeriodTable, type RowTable } from './row-t
 import { checkSections, RowFileDamaged } from './sections.ts'
 import { bytesOfSort, type SortIndex } from './sort-index.ts'
 
-export type { ByteString } from './phrases.ts'
+export type { KeyValue } from './keys.ts'
+export { type ByteString, toByteString } from './phrases.ts'
 export { parseRow } from './row-file.ts'
 export type { PageQuery, RowItem, RowPage, RowTable } from './row-table.ts'
 

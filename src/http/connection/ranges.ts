@@ -1,4 +1,5 @@
 /** Chooses the byte range of a request (RFC 9110, 14). A request for several ranges gets the complete content. Pure. */
+import type { IncomingHttpHeaders } from 'node:http'
 import parseRange from 'range-parser'
 import { AppError, both } from '../../errors.ts'
 
@@ -21,12 +22,19 @@ function byteRangeOf(range: string, bytes: number): string | undefined {
     .replace(/^bytes=-(\d+)$/, (_, suffix: string) => `bytes=-${Math.min(Number(suffix), bytes)}`)
 }
 
+export interface RangeRequest {
+  readonly range: string | undefined
+  readonly ifRange: string | undefined
+}
+
+/** @returns the range that a request asks for. Only GET has ranges (RFC 9110, 14.2). */
+export const rangeOf = (method: string, headers: IncomingHttpHeaders): RangeRequest => ({
+  range: method === 'GET' ? headers.range : undefined,
+  ifRange: headers['if-range'] as string | undefined,
+})
+
 /** @param tag entity tag; a range of another version gets the complete content. @throws AppError 'range_not_satisfiable' */
-export function chooseRange(
-  bytes: number,
-  { range, ifRange }: { readonly range: string | undefined; readonly ifRange: string | undefined },
-  tag: string | null,
-): Range {
+export function chooseRange(bytes: number, { range, ifRange }: RangeRequest, tag: string | null): Range {
   const byteRange =
     range === undefined || (ifRange !== undefined && ifRange !== tag) ? undefined : byteRangeOf(range, bytes)
   const parsed = byteRange === undefined ? -2 : parseRange(bytes, byteRange)

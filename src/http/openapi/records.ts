@@ -4,7 +4,7 @@ import { DATASETS, type Dataset, type DatasetName } from '../../model/datasets.t
 import { type FieldName, type FieldType, fieldOf } from '../../model/fields.ts'
 import type { Lineage } from '../../model/types.ts'
 import { codeSchema } from '../../query/lists/filters.ts'
-import { FACILITY_FIELDS, INCLUDED_FIELDS } from '../records/include-facility.ts'
+import { FACILITY_FIELDS, INCLUDED_FIELDS } from '../../records/include-facility.ts'
 import type { Route, ScopedRoute } from '../route.ts'
 import { documentOf, type Json, list, object, orNull, ref } from './json.ts'
 

@@ -1,23 +1,29 @@
-/** Answers valid requests with results, one function per kind of route. Row files answer when they can, the engine otherwise. */
+/** Answers valid requests with results, one function per kind of route. */
 import type { JsonValue, Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { STATES } from '../../model/territory/states.ts'
-import type { Cursor } from '../../query/lists/cursor.ts'
-import { type PeriodChoice, planList, planRecord } from '../../query/lists/list.ts'
+import type { PeriodChoice } from '../../query/lists/list.ts'
 import {
   acquisitionsOf,
   describeProvenance,
   planProvenance,
   type TracedDataset,
 } from '../../query/provenance/provenance.ts'
-import { storedPeriods } from '../../release/view.ts'
-import type { ListFormat } from '../request/formats.ts'
+import { isSuspect, markRecord, SUSPECT_RULE } from '../../records/coordinates.ts'
+import { notesOf, type States, statesOfList, tableOf } from '../../records/coverage.ts'
+import { statesInRegistry } from '../../records/facility-states.ts'
+import { FACILITY_FIELDS } from '../../records/include-facility.ts'
+import { choosePeriod, latestPeriodOf } from '../../records/periods.ts'
+import { loadRecordRelease } from '../../records/release.ts'
+import { type Records, sourceOf } from '../../records/source.ts'
+import { ALL_STATES } from '../../release/coverage.ts'
+import { hasDataset, storedPeriods } from '../../release/view.ts'
+import { parseRow } from '../../rows/row-store.ts'
 import type { Params } from '../request/parameters.ts'
 import type {
   AllRoute,
-  Call,
   DataResult,
   JsonResult,
   ProvenanceRoute,
@@ -27,129 +33,78 @@ import type {
   ScopedRoute,
   Services,
 } from '../route.ts'
-import { findBoxes, loadBoxes, markRecord, markRow, SUSPECT_RULE } from './coordinates.ts'
-import { findRecords } from './find-records.ts'
-import { FACILITY_FIELDS } from './include-facility.ts'
-import {
-  isIncomplete,
-  latestPeriodOf,
-  notesOf,
-  type States,
-  statesFromRows,
-  statesOfFacilities,
-  statesOfList,
-  tableOf,
-} from './list-coverage.ts'
 import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
-import {
-  answerList,
-  choosePeriod,
-  type EngineRequest,
-  hasDataset,
-  listFromRows,
-  metaOf,
-  pathFilterOf,
-  periodMeta,
-  type RowRequest,
-} from './lists.ts'
-
-/** A call with what lists read of it; `query` contains path and query parameters. */
-export interface ListCall extends Call {
-  readonly cursor: Cursor | null
-  readonly url: string
-  readonly format: ListFormat
-}
-
-/** @returns the answer of a list or record from row files; null when they lack it or the route is of another kind */
-export function fromRowFiles(route: Route, request: RowRequest): JsonResult | null {
-  if (request.rows === null) return null
-  if (route.kind === 'record') return recordFromRows(route, request)
-  if (route.kind !== 'list') return null
-  pathFilterOf(route, request.params)
-  return listFromRows(route, request)
-}
+import { answerList, type ListCall, metaOf, periodMeta } from './lists.ts'
 
 export async function runRoute(route: Route, call: ListCall, services: Services): Promise<Result> {
   if (route.kind === 'custom') return route.handle(call, services)
-  const { query: params, view, cursor, engine, language, signal, format } = call
-  const { cursorSecret, rows } = services
+  const { view, engine, signal, format } = call
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  const kindRequest: EngineRequest = {
-    params,
-    view,
-    cursor,
-    cursorSecret,
-    rows,
-    engine,
-    language,
-    signal,
-  }
+  const release = await loadRecordRelease(view, engine)
+  const records = { release, rows: services.rows, engine, signal }
   switch (route.kind) {
-    case 'list':
-      pathFilterOf(route, params)
-      if (format === 'csv') return answerCsv(route, call.url, kindRequest)
-      if (format === 'geojson') return answerGeoJson(route, kindRequest)
-      return answerList(route, kindRequest)
-    case 'all': {
-      const answer = await answerAll(route, kindRequest)
-      return format === 'csv' ? csvOf(route.dataset, answer.data as Row[]) : answer
-    }
     case 'record':
-      return answerRecord(route, kindRequest)
+      return answerRecord(route, call, records)
+    case 'list': {
+      const request = { route, call, records, cursorSecret: services.cursorSecret }
+      if (format === 'csv') return answerCsv(request)
+      return format === 'geojson' ? answerGeoJson(request) : answerList(request)
+    }
+    case 'all': {
+      const answer = await answerAll(route, call, records)
+      return format === 'csv' ? csvOf(route.dataset, parseRow(answer.json) as Row[]) : answer
+    }
     case 'scoped':
-      return answerScoped(route, kindRequest)
+      return answerScoped(route, call, records)
     case 'provenance':
-      return answerProvenance(route, kindRequest)
+      return answerProvenance(route, call, records)
   }
 }
 
 const DIGITS = /^\d+$/
+/** Rows of the longest complete table, with room to grow. */
+const ALL_ROWS_MAX = 10_000
 const notFound = (): AppError => new AppError('not_found')
 
 async function answerAll(
-  route: AllRoute,
-  { engine, view, params, signal }: EngineRequest,
-): Promise<DataResult> {
-  if (!hasDataset(view, route.dataset.name as DatasetName)) return { data: [], rows: 0 }
-  const rows = await engine.run(
-    planList({ dataset: route.dataset, filters: params, period: null }, 10_000, null),
-    view,
-    { signal },
-  )
-  return { data: rows, rows: rows.length }
+  { dataset }: AllRoute,
+  { query: filters }: ListCall,
+  records: Records,
+): Promise<JsonResult & { readonly json: string }> {
+  const source = sourceOf(records, dataset.name as DatasetName, null)
+  const page = await source.page({ filters, after: null, limit: ALL_ROWS_MAX, counts: false })
+  return { json: page.json, rows: page.count }
 }
 
-/** @throws AppError 'not_found' */
-function recordFromRows(route: RecordRoute, { params, view, rows }: RowRequest): JsonResult | null {
+async function answerRecord(
+  route: RecordRoute,
+  { query: params }: ListCall,
+  records: Records,
+): Promise<JsonResult> {
+  const { release } = records
   const dataset = route.dataset.name as DatasetName
-  if (!hasDataset(view, dataset)) throw notFound()
+  if (!hasDataset(release.view, dataset)) throw notFound()
   const keys = keysOf(route, params)
-  const states = isIncomplete(view) ? statesFromRows(facilityIn(route, params), view, rows) : null
-  if (states === undefined) return null
-  const period = choosePeriod(view, dataset, params.reference_period, statesOfList({}, states, view))
-  const table = rows?.find(view, dataset, period) ?? null
-  if (table === null) return null
-  const columns = route.dataset.key
-  if (!columns.every((column) => keys[0]?.[column] !== undefined)) return null
-  let position: ReturnType<typeof table.find> = null
+  const states = await statesOfAnswer(params, records)
+  const period = choosePeriod(release, dataset, params.reference_period, states)
+  const source = sourceOf(records, dataset, period)
   for (const key of keys) {
-    if (position === null) position = table.find(columns.map((column) => key[column] ?? ''))
+    const json = await source.record(route.dataset.key.map((column) => key[column] ?? ''))
+    if (json === null) continue
+    const marked = route.marksCoordinates === true ? markRecord(json, release.boxes) : json
+    return { json: marked, meta: periodMeta(period), rows: 1 }
   }
-  if (position === undefined) return null
-  if (position === null) throw notFound()
-  const json = table.record(position)
-  const boxes = route.marksCoordinates === true ? findBoxes(view) : null
-  if (json === null || boxes === undefined) return null
-  const marked = route.marksCoordinates === true ? markRecord(json, boxes) : json
-  return { json: marked, meta: periodMeta(period), rows: 1 }
+  throw notFound()
 }
+
+type Key = Readonly<Record<string, string | number>>
 
 /** @returns the ten possible 7-digit codes of a 6-digit DATASUS municipality code; at most one exists */
 export const expandMunicipalityCode = (text: string): string[] =>
   Array.from({ length: 10 }, (_, digit) => `${text}${digit}`)
 
 /** @returns ten candidate keys for a municipality code without its check digit, otherwise one key */
-const keysOf = (route: RecordRoute, params: Params): readonly Record<string, string | number>[] =>
+const keysOf = (route: RecordRoute, params: Params): readonly Key[] =>
   route.key.ibge_code === 7 && /^\d{6}$/.test(params.ibge_code ?? '')
     ? expandMunicipalityCode(params.ibge_code ?? '').map((ibge_code) =>
         keyOf(route, { ...params, ibge_code }),
@@ -157,10 +112,7 @@ const keysOf = (route: RecordRoute, params: Params): readonly Record<string, str
     : [keyOf(route, params)]
 
 /** @returns key columns with the dataset's types. @throws AppError 'not_found' for an impossible key */
-function keyOf(
-  { key: keyDigits }: RecordRoute | ProvenanceRoute,
-  params: Params,
-): Record<string, string | number> {
+function keyOf({ key: keyDigits }: RecordRoute | ProvenanceRoute, params: Params): Key {
   const key: Record<string, string | number> = {}
   for (const [column, digits] of Object.entries(keyDigits)) {
     const value = params[column] ?? ''
@@ -171,75 +123,47 @@ function keyOf(
   return key
 }
 
-/** @returns the facility in the path as a list; empty unless the dataset belongs to the registry */
-const facilityIn = ({ dataset }: RecordRoute | ProvenanceRoute, { cnes_code }: Params): readonly string[] =>
-  cnes_code === undefined || tableOf(dataset.name as DatasetName) === null ? [] : [cnes_code]
-
-/** @returns states that determine the newest month: the facility's state, otherwise those of the release */
-async function statesOfAnswer(codes: readonly string[], request: EngineRequest): Promise<States> {
-  const { view, rows } = request
-  if (!isIncomplete(view)) return statesOfList({}, null, view)
-  const states =
-    statesFromRows(codes, view, rows) ??
-    statesOfFacilities(
-      hasDataset(view, 'facilities')
-        ? await Promise.all(
-            codes.map((cnes_code) => findRecords(request, 'facilities', { cnes_code }, 'all')),
-          )
-        : [],
-    )
-  return statesOfList({}, states, view)
-}
-
 /** Accepts a state's abbreviation in any case: BA and ba become 29. */
 const stateCodeOf = (text: string): string =>
   String(STATES.find(({ uf }) => uf === text.toUpperCase())?.ibge_code ?? text)
 
-async function answerRecord(route: RecordRoute, request: EngineRequest): Promise<DataResult | JsonResult> {
-  const { engine, view, params, signal } = request
-  const boxes = route.marksCoordinates === true ? await loadBoxes(view, engine, signal) : null
-  // The row files may have lacked only the boxes, which are loaded now.
-  const fromRows = recordFromRows(route, request)
-  if (fromRows !== null) return fromRows
-  const dataset = route.dataset.name as DatasetName
-  const keys = keysOf(route, params)
-  const states = await statesOfAnswer(facilityIn(route, params), request)
-  const period = choosePeriod(view, dataset, params.reference_period, states)
-  if (!hasDataset(view, dataset)) throw notFound()
-  let row: Row | undefined
-  for (const key of keys) {
-    row ??= (await findRecords(request, dataset, key, period))[0]
-    if (row !== undefined) break
-  }
-  if (row === undefined) throw notFound()
-  const data = route.marksCoordinates === true ? markRow(row, boxes) : row
-  return { data, meta: periodMeta(period), rows: 1 }
+/**
+ * @returns states that determine the newest month and the notes: the state of the facility in the path, otherwise those of the release.
+ * They matter in an incomplete release alone.
+ */
+async function statesOfAnswer({ cnes_code }: Params, records: Records): Promise<States> {
+  const { view, incomplete } = records.release
+  if (cnes_code === undefined || !incomplete.has('facilities')) return ALL_STATES
+  return statesOfList({}, await statesInRegistry([cnes_code], records), view)
 }
 
 /** Answers with one facility's records and their totals; 404 when the registry does not contain the facility. */
-async function answerScoped(route: ScopedRoute, request: EngineRequest): Promise<DataResult> {
-  const { view, rows: store, params } = request
+async function answerScoped(
+  route: ScopedRoute,
+  { query: params, language }: ListCall,
+  records: Records,
+): Promise<DataResult> {
+  const { release } = records
+  const { view } = release
   const dataset = route.dataset.name as DatasetName
   const cnes = params.cnes_code ?? ''
   if (!/^\d{7}$/.test(cnes) || !hasDataset(view, 'facilities')) throw notFound()
-  const states = await statesOfAnswer([cnes], request)
-  const period = choosePeriod(view, dataset, params.reference_period, states)
-  const newestPeriod = latestPeriodOf(view, 'facilities', states)
+  const states = await statesOfAnswer(params, records)
+  const period = choosePeriod(release, dataset, params.reference_period, states)
+  const newestPeriod = latestPeriodOf(release, 'facilities', states)
   const facilityPeriod =
     typeof period === 'number' && storedPeriods(view, 'facilities').includes(period) ? period : newestPeriod
-  const recordsOfFacility = async (name: DatasetName, recordPeriod: PeriodChoice): Promise<readonly Row[]> =>
-    store?.find(view, name, recordPeriod)?.recordsOf(cnes) ??
-    (await findRecords(request, name, { cnes_code: cnes }, recordPeriod))
+  const recordsOfFacility = (name: DatasetName, recordPeriod: PeriodChoice): Promise<readonly Row[]> =>
+    sourceOf(records, name, recordPeriod).recordsOf([cnes])
   let [facility] = await recordsOfFacility('facilities', facilityPeriod)
   // If a table was never collected in the facility's state, its month comes from another state. The registry of that month may lack the
   // facility.
   if (facility === undefined && params.reference_period === undefined && facilityPeriod !== newestPeriod)
     [facility] = await recordsOfFacility('facilities', newestPeriod)
   if (facility === undefined) throw notFound()
-  const rows = hasDataset(view, dataset) ? await recordsOfFacility(dataset, period) : []
-  const registry = tableOf(dataset)
-  const notes =
-    registry === null ? [] : notesOf(view, registry, { states, filters: {}, period }, 'null_totals')
+  const rows = await recordsOfFacility(dataset, period)
+  const table = tableOf(dataset)
+  const notes = table === null ? [] : notesOf(release, table, { states, filters: {}, period }, 'null_totals')
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
     // Stocks are not summed over months, so several periods have no total. Uncollected data have none either.
@@ -253,39 +177,44 @@ async function answerScoped(route: ScopedRoute, request: EngineRequest): Promise
       records: rows,
       totals,
     },
-    meta: metaOf(period, notes, request.language),
+    meta: metaOf(period, notes, language),
     rows: rows.length,
   }
 }
 
-async function answerProvenance(route: ProvenanceRoute, request: EngineRequest): Promise<DataResult> {
-  const { engine, view, params, signal } = request
+async function answerProvenance(
+  route: ProvenanceRoute,
+  { query: params, language }: ListCall,
+  records: Records,
+): Promise<DataResult> {
+  const { release, engine, signal } = records
+  const { view, boxes } = release
   const dataset = route.dataset.name as TracedDataset
   const key = keyOf(route, params)
-  const states = await statesOfAnswer(facilityIn(route, params), request)
-  const period = choosePeriod(view, dataset, params.reference_period, states)
-  if (!hasDataset(view, dataset) || typeof period !== 'number') throw notFound()
-  const [record] = await engine.run(planRecord(route.dataset, key, period), view, { signal })
-  if (record === undefined) throw notFound()
+  const states = await statesOfAnswer(params, records)
+  const period = choosePeriod(release, dataset, params.reference_period, states)
+  if (typeof period !== 'number') throw notFound()
+  const source = sourceOf(records, dataset, period)
+  const json = await source.record(route.dataset.key.map((column) => key[column] ?? ''))
+  if (json === null) throw notFound()
+  const record = parseRow(json) as Row
   const rows = new Map<string, readonly Row[]>()
   for (const { name, statement } of planProvenance(dataset, key, record, period, view))
-    rows.set(name, await engine.run(statement, view, { signal }))
+    rows.set(name, await engine.run(statement, view, { signal: signal() }))
   const entries = describeProvenance(dataset, record, rows, period, view)
   if (dataset === 'facilities') {
-    const value = markRow(record, await loadBoxes(view, engine, signal)).coordinates_suspect ?? null
-    const cells = entries.filter(
-      ({ attribute, source }) => source !== null && /^l(at|ong)itude$/.test(attribute),
-    )
+    const value = isSuspect(boxes, record.municipality_ibge_code, record.latitude, record.longitude)
+    const cells = entries.filter((entry) => entry.source !== null && /^l(at|ong)itude$/.test(entry.attribute))
     const sources = cells.length > 0 ? cells : [{ raw_value: null, source: null }]
-    for (const { raw_value, source } of sources)
-      entries.push({ attribute: 'coordinates_suspect', value, raw_value, rule: SUSPECT_RULE, source })
+    for (const { raw_value, source: cell } of sources)
+      entries.push({ attribute: 'coordinates_suspect', value, raw_value, rule: SUSPECT_RULE, source: cell })
   }
   return {
     data: {
       ...key,
       entries: entries.map((entry) => ({
         ...entry,
-        rule: entry.rule[request.language],
+        rule: entry.rule[language],
       })) as unknown as JsonValue,
     },
     meta: {
@@ -293,7 +222,7 @@ async function answerProvenance(route: ProvenanceRoute, request: EngineRequest):
       content_id: view.componentContentIds?.[datasetOf(dataset).area] ?? null,
       acquisitions: acquisitionsOf(
         view,
-        entries.map(({ source }) => source),
+        entries.map(({ source: cell }) => cell),
       ).map((acquisition) => ({ ...acquisition })),
     },
     rows: entries.length,

@@ -5,24 +5,17 @@ import type { JsonValue, Row } from '../../engine/types.ts'
 import type { Dataset } from '../../model/datasets.ts'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { orderOf } from '../../query/lists/list.ts'
+import { type Boxes, isSuspect, readNumber } from '../../records/coordinates.ts'
+import { INCLUDED_FIELDS } from '../../records/include-facility.ts'
+import { findPage } from '../../records/lists.ts'
 import { componentId } from '../../release/view.ts'
 import { REPORT_FORMATS } from '../../report/formats.ts'
 import type { Cell } from '../../report/table.ts'
 import { csvHeader, csvLine } from '../../report/writers/csv.ts'
 import { parseRow, type RowItem, type RowPage } from '../../rows/row-store.ts'
 import { GEOJSON_NAME } from '../request/formats.ts'
-import { type FileResult, type ListRoute, releaseMeta, VERSION } from '../route.ts'
-import { type Boxes, isSuspect, loadBoxes, readNumber } from './coordinates.ts'
-import { INCLUDED_FIELDS } from './include-facility.ts'
-import {
-  cursorAt,
-  type EngineRequest,
-  findPage,
-  metaOf,
-  paginationOf,
-  type ResolvedList,
-  resolveList,
-} from './lists.ts'
+import { type FileResult, releaseMeta, VERSION } from '../route.ts'
+import { cursorAt, type ListRequest, listMeta, paginationOf, type RequestedList, readList } from './lists.ts'
 
 /** Rows per page: large enough to justify a statement, small enough not to delay other requests. */
 const PAGE_ROWS = 1000
@@ -30,13 +23,13 @@ const PAGE_ROWS = 1000
 const ENGINE_PAGE_ROWS = 10_000
 
 /** Yields the pages of a list from its cursor, with at most `limit` rows in total. */
-async function* walk(list: ResolvedList, limit: number, request: EngineRequest): AsyncGenerator<RowPage> {
-  const pageRows = request.rows === null ? ENGINE_PAGE_ROWS : PAGE_ROWS
+async function* walk(list: RequestedList, limit: number, { records }: ListRequest): AsyncGenerator<RowPage> {
+  const pageRows = records.rows === null ? ENGINE_PAGE_ROWS : PAGE_ROWS
   let { after, counts } = list
   for (let remaining = limit; remaining > 0; ) {
     const page = await findPage(
       { ...list, after, counts, limit: Math.min(remaining, pageRows), wantsItems: true },
-      request,
+      records,
     )
     yield page
     if (page.next === null) return
@@ -62,10 +55,9 @@ const isText = (field: FieldName): boolean =>
 
 function columnsOf({
   question,
-  place,
   includesFacility,
-}: Pick<ResolvedList, 'question' | 'place' | 'includesFacility'>): ListColumn[] {
-  const { dataset } = question
+}: Pick<RequestedList, 'question' | 'includesFacility'>): ListColumn[] {
+  const { dataset, place } = question
   const keyColumns = orderOf(question).filter((column) => !dataset.fields.includes(column))
   const columns = [...keyColumns, ...dataset.fields].map(
     (field): ListColumn => ({
@@ -106,10 +98,11 @@ const textOf = (value: JsonValue): Cell =>
   value === null ? null : typeof value === 'object' ? JSON.stringify(value) : String(value)
 
 /** Answers with the list as CSV: complete, or one page with a link to the next when the request has a limit. */
-export async function answerCsv(route: ListRoute, url: string, request: EngineRequest): Promise<FileResult> {
-  const list = await resolveList(route, request)
+export async function answerCsv(request: ListRequest): Promise<FileResult> {
+  const list = await readList(request)
   const columns = columnsOf(list)
-  const { limit } = request.params
+  const { query, url } = request.call
+  const { limit } = query
   const pages = walk(list, limit === undefined ? Number.POSITIVE_INFINITY : Number(limit), request)
   // Read the first page before answering, so that its errors are still reported as errors.
   const first = await pages.next()
@@ -145,7 +138,6 @@ export async function answerCsv(route: ListRoute, url: string, request: EngineRe
 export function csvOf(dataset: Dataset, rows: readonly Row[]): FileResult {
   const columns = columnsOf({
     question: { dataset, filters: {}, period: null },
-    place: null,
     includesFacility: false,
   })
   const lines = rows.map((row) =>
@@ -170,10 +162,11 @@ function nextUrl(url: string, cursor: string): string {
 }
 
 /** Answers with a page of facilities as a FeatureCollection (RFC 7946), with `pagination` and `meta` as foreign members. */
-export async function answerGeoJson(route: ListRoute, request: EngineRequest): Promise<FileResult> {
-  const list = await resolveList(route, request)
-  const boxes = await loadBoxes(request.view, request.engine, request.signal)
-  const limit = Number(request.params.limit ?? route.features?.default)
+export async function answerGeoJson(request: ListRequest): Promise<FileResult> {
+  const list = await readList(request)
+  const { route, call, records } = request
+  const { view, boxes } = records.release
+  const limit = Number(call.query.limit ?? route.features?.default)
   const pages = walk(list, limit, request)
   const first = await pages.next()
   async function* features(): AsyncGenerator<Buffer> {
@@ -193,8 +186,8 @@ export async function answerGeoJson(route: ListRoute, request: EngineRequest): P
     const pagination = paginationOf({ next: last.next, total }, list, limit, request)
     const meta = {
       version: VERSION,
-      ...releaseMeta(request.view, componentId(request.view, route.dataset.area) ?? request.view.id),
-      ...metaOf(list.question.period, [...list.notes, ...list.remarks], request.language),
+      ...releaseMeta(view, componentId(view, route.dataset.area) ?? view.id),
+      ...listMeta(list, request),
     }
     yield Buffer.from(`],"pagination":${JSON.stringify(pagination)},"meta":${JSON.stringify(meta)}}`)
   }

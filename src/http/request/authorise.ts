@@ -8,7 +8,7 @@ import type { Key, KeyStore } from '../../keys/keys.ts'
 import { type LinkRequest, openLink } from '../../keys/links.ts'
 import type { RateDecision, RateLimiter } from '../../keys/rate-limit.ts'
 import type { Capability } from '../../model/capabilities.ts'
-import type { Route } from '../route.ts'
+import { costOf, ROWS_A_REQUEST, type Route } from '../route.ts'
 import type { RequestState } from './state.ts'
 
 /** Replaces an unknown Expect header, so that Node.js does not answer it. No client can send this value. */
@@ -107,19 +107,15 @@ export function admit(
   return decision instanceof Promise ? decision.then(decide) : decide(decision)
 }
 
-/** Charges an answer's additional cost to the key's rate; an empty bucket stays empty. */
-export function charge(
+/** Charges the rows of an answer to the key's rate, beyond the cost of its route. An empty bucket stays empty. */
+export async function chargeRows(
+  route: Route,
   state: RequestState,
-  cost: number,
   { limiter }: Pick<Admission, 'limiter'>,
-): Promise<void> | void {
-  const { key } = state
-  if (key === null) return undefined
-  const recordRate = (rate: RateDecision): void => {
-    state.rate = rate
-  }
-  const charged = limiter.charge(key.id, cost, key.rate_per_minute)
-  return charged instanceof Promise ? charged.then(recordRate) : recordRate(charged)
+): Promise<void> {
+  const { key, rows } = state
+  const cost = Math.ceil((rows ?? 0) / ROWS_A_REQUEST) - costOf(route)
+  if (key !== null && cost > 0) state.rate = await limiter.charge(key.id, cost, key.rate_per_minute)
 }
 
 export function requireAll(capabilities: readonly Capability[], key: Key | null): void {

@@ -5,19 +5,13 @@
  * with a single copy.
  */
 import type { JsonValue } from '../../engine/types.ts'
-import type { ByteString } from '../../rows/row-store.ts'
+import { type ByteString, toByteString } from '../../rows/row-store.ts'
 import { type DataResult, type JsonResult, VERSION } from '../route.ts'
 
 export interface Envelope {
   readonly body: ByteString | Buffer
   readonly rows: number | null
 }
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that UTF-8 writes as they are
-const ASCII = /^[\x00-\x7f]*$/
-
-export const toByteString = (text: string): ByteString =>
-  ASCII.test(text) ? text : Buffer.from(text, 'utf8').toString('latin1')
 
 const BEGIN = Buffer.from('{"data":')
 /** Length from which a body is kept outside V8's heap. A shorter text is sent faster in one piece with its headers. */

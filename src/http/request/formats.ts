@@ -28,9 +28,8 @@ export function preferredType(headers: IncomingHttpHeaders, types: readonly stri
   return typeof accepted === 'string' ? accepted : null
 }
 
-/** @throws AppError 'not_acceptable' */
-export function formatOf(route: Route, headers: IncomingHttpHeaders): ListFormat {
-  const types = typesOf(route)
+/** @param types content types of the route's answer @throws AppError 'not_acceptable' */
+export function formatOf(types: readonly string[], headers: IncomingHttpHeaders): ListFormat {
   if (types.length === 0) return 'json'
   const type = preferredType(headers, types)
   if (type !== null) return FORMATS[type] ?? 'json'

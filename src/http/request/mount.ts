@@ -1,18 +1,9 @@
 /** Mounts the routes on Fastify: converts each request to an ApiRequest and passes the response to send.ts. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Area } from '../../model/datasets.ts'
-import type { ApiResponse } from '../connection/send.ts'
-import {
-  costOf,
-  costOfRows,
-  fastifyPath,
-  methodOf,
-  type Route,
-  releaseAreaOf,
-  releaseHeaderOf,
-} from '../route.ts'
-import { type Admission, charge } from './authorise.ts'
-import { requestCost } from './formats.ts'
+import { costOf, fastifyPath, methodOf, type Route, releaseAreaOf, releaseHeaderOf } from '../route.ts'
+import { type Admission, chargeRows } from './authorise.ts'
+import { requestCost, typesOf } from './formats.ts'
 import { type Params, queryReader } from './parameters.ts'
 import { type ApiRequest, type ApiServices, respond } from './request.ts'
 import type { Responder } from './responder.ts'
@@ -23,6 +14,8 @@ export interface MountedRoute {
   readonly isGet: boolean
   readonly readQuery: (query: object) => Params
   readonly readFeatures: (query: object) => Params
+  /** Content types of the answer, the default first; empty when the handler chooses. */
+  readonly types: readonly string[]
   readonly area: Area | 'analytics' | null
   readonly releaseHeader: string
   /** Equal requests have equal answers, so answers may be cached. */
@@ -48,6 +41,7 @@ export function mountRoute(
     isGet: methodOf(route) === 'GET',
     readQuery: queryReader(route),
     readFeatures: queryReader(route, 'geojson'),
+    types: typesOf(route),
     area: releaseAreaOf(route),
     releaseHeader: releaseHeaderOf(route),
     isCacheable: route.kind !== 'custom' || route.isCacheable === true,
@@ -65,19 +59,13 @@ export function mountRoute(
         cost === null ? null : requestCost(route, cost, request.headers, request.query as object),
         done,
       ),
-    handler: (request, reply) => {
+    handler: async (request, reply) => {
       reply.hijack()
-      const finish = (answer: ApiResponse): Promise<void> | void => {
-        const rowCost = costOfRows(route, stateOf(request).rows)
-        const charged = rowCost === 0 ? undefined : charge(stateOf(request), rowCost, services)
-        if (charged instanceof Promise) return charged.then(() => output.send(request, reply, answer))
-        return output.send(request, reply, answer)
-      }
       try {
-        const answer = respond(mounted, apiRequest(request, reply), services)
-        if (answer instanceof Promise)
-          answer.then(finish).catch((error: unknown) => output.fail(request, reply, error))
-        else finish(answer)
+        const answer = await respond(mounted, apiRequest(request, reply), services)
+        if (route.kind === 'custom' && route.costsByRows === true)
+          await chargeRows(route, stateOf(request), services)
+        output.send(request, reply, answer)
       } catch (error) {
         output.fail(request, reply, error)
       }
@@ -97,7 +85,7 @@ function apiRequest(request: FastifyRequest, reply: FastifyReply): ApiRequest {
     state: stateOf(request),
     // Use a function, not a getter. V8 keeps a getter of an object literal, and with it the request, alive with the object's shape until
     // the next full collection. Every request would then move to the old generation.
-    makeSignal: () => abortSignalOf(reply),
+    signal: () => abortSignalOf(reply),
   }
 }
 
@@ -107,12 +95,20 @@ function pathParameters(params: Params): Params {
   return { ...named, path }
 }
 
-/** @returns a signal that aborts when the client leaves before its answer is sent */
+const SIGNALS = new WeakMap<FastifyReply, AbortSignal>()
+
+/** @returns the signal of a request, which aborts when the client leaves before its answer is sent */
 export function abortSignalOf(reply: FastifyReply): AbortSignal {
+  const existing = SIGNALS.get(reply)
+  if (existing !== undefined) return existing
   const controller = new AbortController()
+  const { raw: response } = reply
+  const abort = (): void => {
+    if (!response.writableFinished) controller.abort()
+  }
   // Listen on the response: listeners on a persistent connection's socket would accumulate.
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) controller.abort()
-  })
+  if (response.destroyed) abort()
+  else response.once('close', abort)
+  SIGNALS.set(reply, controller.signal)
   return controller.signal
 }

@@ -10,11 +10,11 @@ export const RELEASE_GONE = both(
 )
 
 /** @throws AppError 'release_mismatch', 'invalid_cursor' where the release is gone, 'not_ready' */
-export function chooseRelease(
+export async function chooseRelease(
   releases: ReleaseSource,
   pin: string | null,
   cursor: Cursor | null,
-): ReleaseView | Promise<ReleaseView> {
+): Promise<ReleaseView> {
   const releaseId = pin ?? cursor?.release ?? null
   const current = releases.current()
   if (releaseId === null) {
@@ -23,18 +23,17 @@ export function chooseRelease(
   }
   const open = releases.findOpen(releaseId)
   if (open !== null) return open
-  return releases.pin(releaseId).then((view) => {
-    if (view !== null) return view
-    throw pin === null
-      ? new AppError('invalid_cursor', {
-          detail: both(
-            'A versão de dados desta lista não está mais aqui. Recomece a lista.',
-            'The release this walk is on is no longer here. Start the list again.',
-          ),
-        })
-      : new AppError('release_mismatch', {
-          detail: RELEASE_GONE,
-          extra: { expected: pin, current: current?.id ?? null, releases: '/v1/releases' },
-        })
-  })
+  const view = await releases.pin(releaseId)
+  if (view !== null) return view
+  throw pin === null
+    ? new AppError('invalid_cursor', {
+        detail: both(
+          'A versão de dados desta lista não está mais aqui. Recomece a lista.',
+          'The release this walk is on is no longer here. Start the list again.',
+        ),
+      })
+    : new AppError('release_mismatch', {
+        detail: RELEASE_GONE,
+        extra: { expected: pin, current: current?.id ?? null, releases: '/v1/releases' },
+      })
 }

@@ -2,10 +2,9 @@
  * The life of a request, as functions from values to values:
  *
  * admit (authorise.ts)  →  the route's capability  →  cached response by request key
- * →  parameters  →  release (pin.ts)  →  304  →  row files  →  cached response, or run (handlers.ts)  →  envelope
+ * →  parameters  →  release (pin.ts)  →  304  →  cached response, or run (handlers.ts)  →  envelope
  *
- * No stage depends on the framework: mount.ts converts its request to an ApiRequest, and send.ts writes the response. Answers that need no
- * waiting are returned without a promise.
+ * No stage depends on the framework: mount.ts converts its request to an ApiRequest, and send.ts writes the response.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { AppError, both } from '../../errors.ts'
@@ -13,15 +12,9 @@ import { type Cursor, decodeCursor } from '../../query/lists/cursor.ts'
 import { componentId, type ReleaseView } from '../../release/view.ts'
 import { takesGzip } from '../connection/compression.ts'
 import type { ApiResponse } from '../connection/send.ts'
-import { fromRowFiles, type ListCall, runRoute } from '../records/handlers.ts'
-import {
-  type DataResult,
-  type FileResult,
-  type JsonResult,
-  type Result,
-  releaseMeta,
-  type Services,
-} from '../route.ts'
+import { runRoute } from '../records/handlers.ts'
+import type { ListCall } from '../records/lists.ts'
+import { type DataResult, type JsonResult, type Result, releaseMeta, type Services } from '../route.ts'
 import { type AccessClass, accessClassOf } from './access-class.ts'
 import { checkCoding, requireCapability } from './authorise.ts'
 import { canonicalKeyOf, requestKeyOf } from './cache-key.ts'
@@ -29,7 +22,6 @@ import { makeEnvelope } from './envelope.ts'
 import { isWildcard, setValidators } from './etag.ts'
 import { formatOf, JSON_NAME, type ListFormat, preferredType } from './formats.ts'
 import type { MountedRoute } from './mount.ts'
-import { originOf } from './origin.ts'
 import { isFiltered, NO_PARAMS, type Params } from './parameters.ts'
 import { chooseRelease } from './pin.ts'
 import { engineOfRequest } from './request-engine.ts'
@@ -45,8 +37,8 @@ export interface ApiRequest {
   /** Raw JSON body; null when there is none. */
   readonly text: string | null
   readonly state: RequestState
-  /** Makes a signal that aborts when the client leaves. A function, because immediate answers need no signal. */
-  readonly makeSignal: () => AbortSignal
+  /** @returns a signal that aborts when the client leaves. A function, because most answers need no signal. */
+  readonly signal: () => AbortSignal
 }
 
 export interface ApiServices extends Services {
@@ -54,14 +46,19 @@ export interface ApiServices extends Services {
   readonly parseJson: (text: string) => unknown
 }
 
-interface Context {
+/** A request with what its cached response depends on. */
+interface AccessContext {
   readonly mounted: MountedRoute
   readonly request: ApiRequest
   readonly services: ApiServices
   readonly access: AccessClass
+  readonly isCached: boolean
   readonly gzipWanted: boolean
   /** Null when the request is not cached. */
   readonly requestKey: string | null
+}
+
+interface Context extends AccessContext {
   readonly params: Params
   readonly format: ListFormat
   readonly body: unknown
@@ -72,187 +69,125 @@ interface Context {
 const NOT_MODIFIED: ApiResponse = { status: 304, body: { kind: 'none' } }
 
 /** @throws AppError in this order: 403, 400 for the URL, 409, 400 for the body, 404 */
-export function respond(
+export async function respond(
   mounted: MountedRoute,
   request: ApiRequest,
   services: ApiServices,
-): ApiResponse | Promise<ApiResponse> {
-  const answer = answerRequest(mounted, request, services)
-  if (!isWildcard(request.headers['if-none-match']) || !mounted.isGet) return answer
-  const asNotModified = (value: ApiResponse): ApiResponse =>
-    value.status === 200 && request.state.tag !== null ? NOT_MODIFIED : value
-  return answer instanceof Promise ? answer.then(asNotModified) : asNotModified(answer)
-}
-
-function answerRequest(
-  mounted: MountedRoute,
-  request: ApiRequest,
-  services: ApiServices,
-): ApiResponse | Promise<ApiResponse> {
-  const { route } = mounted
-  const { headers, state } = request
-  requireCapability(route, state.key)
+): Promise<ApiResponse> {
+  const { method, url, headers, state, text } = request
+  requireCapability(mounted.route, state.key)
   checkCoding(headers)
   const access = accessClassOf(state.key, headers['accept-language'])
-  const current = mounted.area === null ? null : services.releases.current()
   const gzipWanted = takesGzip(headers['accept-encoding'])
   // Finding a record takes no longer than a cache look-up, so cache records only for gzip.
-  const isCached = mounted.isCacheable && (gzipWanted || route.kind !== 'record')
+  const isCached = mounted.isCacheable && (gzipWanted || mounted.route.kind !== 'record')
+  const current = isCached && mounted.area !== null ? services.releases.current() : null
   const requestKey =
-    current === null || !isCached
+    current === null
       ? null
-      : requestKeyOf(
-          {
-            method: request.method,
-            url: request.url,
-            accept: headers.accept ?? '',
-            text: request.text ?? '',
-          },
-          access,
-          current,
-        )
-  const recalled = requestKey === null ? null : services.cache.recall(requestKey)
-  if (recalled !== null && services.releases.findOpen(recalled.response.view.id) === recalled.response.view) {
-    const { response, isPinned } = recalled
-    nameRelease(mounted, state, response.releaseId)
-    if (
-      mounted.isGet &&
-      setValidators(
-        addressOf(mounted, request, response.view),
-        headers['if-none-match'],
-        access,
-        state,
-        isPinned,
-      )
-    )
-      return NOT_MODIFIED
-    return fromCache(services, state, response)
+      : requestKeyOf({ method, url, accept: headers.accept ?? '', text: text ?? '' }, access, current)
+  const context = { mounted, request, services, access, isCached, gzipWanted, requestKey }
+  const recalled = requestKey === null ? null : recall(context, requestKey)
+  const answer = recalled ?? (await answerRequest(context))
+  const exists = answer.status === 200 && state.tag !== null
+  return exists && mounted.isGet && isWildcard(headers['if-none-match']) ? NOT_MODIFIED : answer
+}
+
+/** @returns the response of an identical earlier request, or 304; null when neither is known */
+function recall(context: AccessContext, requestKey: string): ApiResponse | null {
+  const { services } = context
+  const recalled = services.cache.recall(requestKey)
+  if (recalled === null) return null
+  const { response, isPinned } = recalled
+  const { view, releaseId } = response
+  if (services.releases.findOpen(view.id) !== view) return null
+  return isNotModified(context, view, releaseId, isPinned, 'json')
+    ? NOT_MODIFIED
+    : fromCache(context, response)
+}
+
+async function answerRequest(access: AccessContext): Promise<ApiResponse> {
+  const context = readRequest(access)
+  const { mounted, services, pin, cursor, format, params, requestKey } = context
+  const { route, area } = mounted
+  if (area === null) return run(context, null)
+  const view = await chooseRelease(services.releases, pin, cursor)
+  const isPinned = pin !== null
+  const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
+  if (isNotModified(context, view, releaseId, isPinned, format)) return NOT_MODIFIED
+  if (!context.isCached || format !== 'json' || !wantsEnvelope(context)) return run(context, view)
+  const key = canonicalKeyOf(route, params, view, inputsOf(context))
+  // Clients walk through the pages of a list once, so cache an unfiltered page only when it is requested again.
+  const isKept =
+    context.gzipWanted ||
+    route.kind !== 'list' ||
+    isFiltered(route, params) ||
+    services.cache.hasKey(requestKey)
+  const make = async (): Promise<CachedResponse> => {
+    const result = (await runCall(context, view)) as DataResult | JsonResult
+    return { envelope: makeEnvelope(result, releaseMeta(view, releaseId)), view, releaseId, gzip: null }
   }
-  const body = request.text === null ? undefined : services.parseJson(request.text)
-  if (!isShallow(body, BODY_DEPTH))
-    throw new AppError('invalid_request', {
-      errors: [
-        {
-          pointer: '',
-          message: both(
-            `não pode ter mais de ${BODY_DEPTH} níveis`,
-            `must not be nested deeper than ${BODY_DEPTH} levels`,
-          ),
-        },
-      ],
-    })
-  const format = formatOf(route, headers)
+  const response = await services.cache.get(key, make, isKept)
+  if (requestKey !== null) services.cache.remember(requestKey, { canonicalKey: key, isPinned })
+  return fromCache(context, response)
+}
+
+/** Reads body, format, parameters, pin and cursor. @throws AppError 'invalid_request', 'not_acceptable', 'forbidden', 'invalid_cursor' */
+function readRequest(access: AccessContext): Context {
+  const { mounted, request, services } = access
+  const { route } = mounted
+  const body = request.text === null ? undefined : readBody(request.text, services)
+  const format = formatOf(mounted.types, request.headers)
   const query = (format === 'geojson' ? mounted.readFeatures : mounted.readQuery)(request.query)
   // `include=facility` returns registry data, so it needs that capability on every route.
-  if (query.include === 'facility') requireCapability({ capability: 'facilities.read' }, state.key)
+  if (query.include === 'facility') requireCapability({ capability: 'facilities.read' }, request.state.key)
   const params = query === NO_PARAMS ? request.path : { ...query, ...request.path }
   const bodyPin = route.kind === 'custom' ? (route.bodyPin?.(body, params) ?? null) : null
   const pin = params.expected_release_id ?? bodyPin
   const cursor = params.cursor === undefined ? null : decodeCursor(params.cursor, services.cursorSecret)
-  const context: Context = {
-    mounted,
-    request,
-    services,
-    access,
-    gzipWanted,
-    requestKey,
-    params,
-    format,
-    body,
-    pin,
-    cursor,
-  }
-  if (mounted.area === null) return run(context, null)
-  const view = chooseRelease(services.releases, pin, cursor)
-  return view instanceof Promise
-    ? view.then((pinned) => fromRelease(context, pinned))
-    : fromRelease(context, view)
+  return { ...access, params, format, body, pin, cursor }
 }
 
-function fromRelease(context: Context, view: ReleaseView): ApiResponse | Promise<ApiResponse> {
-  const { mounted, request, services, access, requestKey, params, format, pin } = context
-  const { route, area } = mounted
-  const { state, headers } = request
-  const isPinned = pin !== null
-  const releaseId = area === 'analytics' || area === null ? view.id : (componentId(view, area) ?? view.id)
-  nameRelease(mounted, state, releaseId)
+/** Names the release that answers and sets the validators. @returns whether the client already has the answer */
+function isNotModified(
+  { mounted, request, access }: AccessContext,
+  view: ReleaseView,
+  releaseId: string,
+  isPinned: boolean,
+  format: ListFormat,
+): boolean {
+  const { state, headers, url } = request
+  state.releaseId = releaseId
+  state.releaseHeader = mounted.releaseHeader
+  if (!mounted.isGet) return false
   // Each format of a list has different bytes, so it needs its own tag.
-  const resource = format === 'json' ? addressOf(mounted, request, view) : `${format} ${request.url}`
-  if (mounted.isGet && setValidators(resource, headers['if-none-match'], access, state, isPinned))
-    return NOT_MODIFIED
-  if (format !== 'json') return run(context, view)
-  const remember = (canonicalKey: string): void => {
-    if (requestKey !== null) services.cache.remember(requestKey, { canonicalKey, isPinned })
-  }
-  const responseOf = (result: DataResult | JsonResult): CachedResponse => ({
-    envelope: makeEnvelope(result, releaseMeta(view, releaseId)),
-    view,
-    releaseId,
-    gzip: null,
-  })
-
-  // List members one by one: spreading a large object costs more than the rest of a record request.
-  const { rows, cursorSecret } = services
-  const { cursor } = context
-  const { language } = access
-  const fromRows = fromRowFiles(route, { params, view, cursor, cursorSecret, rows, language })
-  if (fromRows !== null) {
-    const response = responseOf(fromRows)
-    if (route.kind !== 'list' && !context.gzipWanted) return fromCache(services, state, response)
-    const key = canonicalKeyOf(route, params, view, [language])
-    // Adjacent rows are read quickly, and clients walk through each page once. Cache an unfiltered page only when it is requested again.
-    const isSearched = route.kind === 'list' && isFiltered(route, params)
-    const isWorthCaching = context.gzipWanted || isSearched || services.cache.hasKey(requestKey)
-    remember(key)
-    return fromCache(services, state, isWorthCaching ? services.cache.put(key, response) : response)
-  }
-  if (!mounted.isCacheable || !wantsEnvelope(mounted, headers)) return run(context, view)
-  const extraInputs =
-    route.kind === 'custom'
-      ? [access.name, route.method === 'POST' ? JSON.stringify(context.body) : '']
-      : [language]
-  const key = canonicalKeyOf(route, params, view, extraInputs)
-  const cached = services.cache.find(key)
-  const answer = (response: CachedResponse): ApiResponse => {
-    remember(key)
-    return fromCache(services, state, response)
-  }
-  if (cached !== null) return answer(cached)
-  return services.cache
-    .get(key, async () => responseOf((await runWith(context, view)) as DataResult | JsonResult))
-    .then(answer)
+  const resource = format === 'json' ? addressOf(mounted, request, view) : `${format} ${url}`
+  return setValidators(resource, headers['if-none-match'], access, state, isPinned)
 }
 
 async function run(context: Context, view: ReleaseView | null): Promise<ApiResponse> {
-  const { request, mounted } = context
-  const result = await runWith(context, view)
+  const { mounted, request } = context
   const { state } = request
+  const result = await runCall(context, view)
   state.rows = result.rows ?? null
-  if ('content' in result) {
-    if (result.engine !== undefined) state.engine = result.engine
-    return contentOf(result, mounted.isRaw)
+  if (!('content' in result)) {
+    const envelope = makeEnvelope(result, releaseMeta(view, state.releaseId))
+    return { status: 200, body: { kind: 'envelope', envelope } }
   }
-  const envelope = makeEnvelope(result, releaseMeta(view, state.releaseId))
-  return { status: 200, body: { kind: 'envelope', envelope } }
+  if (result.engine !== undefined) state.engine = result.engine
+  const { content, contentType: type, headers, status = 200 } = result
+  // A byte range refers to the uncompressed bytes.
+  const isRaw = mounted.isRaw || status === 206
+  return { status, headers, body: { kind: 'content', type, content, isRaw } }
 }
 
-const contentOf = (
-  { content, contentType, headers, status = 200 }: FileResult,
-  isRaw: boolean,
-): ApiResponse => ({
-  status,
-  headers,
-  // A byte range refers to the uncompressed bytes.
-  body: { kind: 'content', type: contentType, content, isRaw: isRaw || status === 206 },
-})
-
-function fromCache(services: ApiServices, state: RequestState, response: CachedResponse): ApiResponse {
+function fromCache({ services, request }: AccessContext, response: CachedResponse): ApiResponse {
   const { envelope } = response
-  state.rows = envelope.rows
+  request.state.rows = envelope.rows
   return { status: 200, body: { kind: 'envelope', envelope, gzip: () => services.cache.gzipOf(response) } }
 }
 
-const runWith = (context: Context, view: ReleaseView | null): Promise<Result> => {
+const runCall = (context: Context, view: ReleaseView | null): Promise<Result> => {
   const { request, mounted, params, body, cursor, services } = context
   const { headers } = request
   const call: ListCall = {
@@ -264,25 +199,13 @@ const runWith = (context: Context, view: ReleaseView | null): Promise<Result> =>
     engine: engineOfRequest(services.engine, request.state),
     key: request.state.key,
     language: context.access.language,
-    origin: originOf(headers),
-    isHead: request.method === 'HEAD',
-    conditions: {
-      ifNoneMatch: headers['if-none-match'],
-      ifRange: headers['if-range'] as string | undefined,
-      // RFC 9110, 14.2: only GET has ranges.
-      range: request.method === 'GET' ? headers.range : undefined,
-    },
-    signal: request.makeSignal(),
+    headers,
+    method: request.method,
+    signal: request.signal,
     url: request.url,
     format: context.format,
-    preferred: (types) => preferredType(headers, types) ?? types[0] ?? '',
   }
   return runRoute(mounted.route, call, services)
-}
-
-function nameRelease({ releaseHeader }: MountedRoute, state: RequestState, releaseId: string): void {
-  state.releaseId = releaseId
-  state.releaseHeader = releaseHeader
 }
 
 /**
@@ -297,10 +220,33 @@ function addressOf({ route }: MountedRoute, { url, headers }: ApiRequest, view: 
   return type === JSON_NAME ? url : `${url}\n${type}`
 }
 
-const wantsEnvelope = ({ route }: MountedRoute, headers: IncomingHttpHeaders): boolean =>
-  route.kind !== 'custom' ||
-  route.produces === undefined ||
-  preferredType(headers, [JSON_NAME, ...route.produces]) === JSON_NAME
+const wantsEnvelope = ({ mounted, request }: AccessContext): boolean =>
+  mounted.route.kind !== 'custom' ||
+  mounted.route.produces === undefined ||
+  preferredType(request.headers, [JSON_NAME, ...mounted.route.produces]) === JSON_NAME
+
+/** @returns what an answer depends on besides its release and parameters */
+const inputsOf = ({ mounted: { route }, access, body }: Context): readonly string[] =>
+  route.kind === 'custom'
+    ? [access.name, route.method === 'POST' ? JSON.stringify(body) : '']
+    : [access.language]
+
+/** @throws AppError 'invalid_request', SyntaxError */
+function readBody(text: string, { parseJson }: ApiServices): unknown {
+  const body = parseJson(text)
+  if (isShallow(body, BODY_DEPTH)) return body
+  throw new AppError('invalid_request', {
+    errors: [
+      {
+        pointer: '',
+        message: both(
+          `não pode ter mais de ${BODY_DEPTH} níveis`,
+          `must not be nested deeper than ${BODY_DEPTH} levels`,
+        ),
+      },
+    ],
+  })
+}
 
 /** Maximum nesting of a request body. Valid bodies have only a few levels; walking deeper ones would use stack. */
 const BODY_DEPTH = 16

@@ -71,8 +71,23 @@ export function createResponder(
     else sendNow(request, reply, answer)
   }
   const sendNow = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
+    // During shutdown Fastify sets `connection: close` on every answer, even when pipelined requests follow.
+    if (isClosing()) reply.raw.removeHeader('connection')
+    const context = {
+      id: request.id,
+      method: request.method,
+      acceptEncoding: request.headers['accept-encoding'],
+      state: stateOf(request),
+      extraHeaders: mayHaveExtraHeaders || answer.status >= 400 ? reply.getHeaders() : NO_HEADERS,
+    }
     try {
-      sendAnswer(request, reply, answer)
+      const completion = sendBytes(reply.raw, context, answer)
+      if (completion === undefined) observe(request, answer.status)
+      else
+        completion.then(
+          () => observe(request, answer.status),
+          (error: unknown) => abandon(request, reply, answer.status, error),
+        )
     } catch (error) {
       abandon(request, reply, answer.status, error)
     }
@@ -86,24 +101,6 @@ export function createResponder(
     logger?.error({ request_id: request.id, err: error }, 'an answer could not be sent')
     reply.raw.destroy()
     observe(request, status)
-  }
-  const sendAnswer = (request: FastifyRequest, reply: FastifyReply, answer: ApiResponse): void => {
-    // During shutdown Fastify sets `connection: close` on every answer, even when pipelined requests follow.
-    if (isClosing()) reply.raw.removeHeader('connection')
-    const context = {
-      id: request.id,
-      method: request.method,
-      acceptEncoding: request.headers['accept-encoding'],
-      state: stateOf(request),
-      extraHeaders: mayHaveExtraHeaders || answer.status >= 400 ? reply.getHeaders() : NO_HEADERS,
-    }
-    const completion = sendBytes(reply.raw, context, answer)
-    if (completion === undefined) observe(request, answer.status)
-    else
-      completion.then(
-        () => observe(request, answer.status),
-        (error: unknown) => abandon(request, reply, answer.status, error),
-      )
   }
   const fail = (request: FastifyRequest, reply: FastifyReply, thrown: unknown): void => {
     const error = toAppError(thrown)

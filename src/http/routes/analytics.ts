@@ -29,8 +29,8 @@ import { type Cell, cellsOf, columnsOf } from '../../report/table.ts'
 import { csvHeader, csvLine } from '../../report/writers/csv.ts'
 import { Cube, labelOf } from '../../report/writers/json-stat.ts'
 import { createTurns } from '../../turns.ts'
-import { chooseRange } from '../connection/ranges.ts'
-import { JSON_NAME } from '../request/formats.ts'
+import { chooseRange, rangeOf } from '../connection/ranges.ts'
+import { JSON_NAME, preferredType } from '../request/formats.ts'
 import { RELEASE_GONE } from '../request/pin.ts'
 import type { Call, DataResult, FileResult, Result, Route } from '../route.ts'
 import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
@@ -38,7 +38,7 @@ import { readLinkedPin, readLinkedQuery } from './linked-query.ts'
 /** @throws AppError 'not_ready' where no release is in service */
 export function partsOf({ engine, view, key, language, signal }: Call): AnswerParts {
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
-  return { engine, view, capabilities: key?.capabilities ?? [], language, signal }
+  return { engine, view, capabilities: key?.capabilities ?? [], language, signal: signal() }
 }
 
 /** Parses the `filters` parameter, the same JSON array as in a query's body. */
@@ -69,7 +69,8 @@ function readTextField(body: unknown, name: string): string | null {
 }
 
 async function listValues(request: Call): Promise<DataResult> {
-  const { parameters, query, language, signal } = request
+  const { parameters, query, language } = request
+  const signal = request.signal()
   const code = DIMENSION_CODES.find((dimension) => dimension === parameters.dimensionCode)
   if (code === undefined)
     throw new AppError('unknown_dimension', {
@@ -182,8 +183,7 @@ async function answerTable(request: Call, body: unknown, type: string): Promise<
   }
   const content = type === CSV ? csv() : type === JSON_STAT ? jsonStat() : arrow()
   const bytes = await joinChunks(content)
-  // Only GET has byte ranges.
-  const { range, ifRange } = request.conditions
+  const { range, ifRange } = rangeOf(request.method, request.headers)
   const isLinked = request.query.q !== undefined
   const selected = chooseRange(bytes.length, { range: isLinked ? range : undefined, ifRange }, null)
   const { 'content-length': _length, ...headers } = selected.headers
@@ -220,13 +220,13 @@ const PLANNING_QUEUE = 1024
 const planning = createTurns(['thread'], { queue: PLANNING_QUEUE, retryAfterSeconds: 1 })
 /** Planning blocks the main thread for milliseconds, so each event-loop turn plans one query, and keys take turns. */
 export async function awaitPlanning({ key, signal }: Call): Promise<void> {
-  const turn = await planning.take(key?.id ?? '', 'light', { signal })
+  const turn = await planning.take(key?.id ?? '', 'light', { signal: signal() })
   setTurnEnd(() => turn.end())
 }
 
 async function answerAnalytics(request: Call, body: unknown): Promise<Result> {
   await awaitPlanning(request)
-  const type = request.preferred([JSON_NAME, ...TABLE_TYPES])
+  const type = preferredType(request.headers, [JSON_NAME, ...TABLE_TYPES]) ?? JSON_NAME
   if (type !== JSON_NAME) return answerTable(request, body, type)
   return writeQuery(body, partsOf(request))
 }

@@ -67,7 +67,7 @@ async function findFigures(
   await awaitPlanning(call)
   const { engine, key, language, signal } = call
   const capabilities = key?.capabilities ?? []
-  return findChangedFigures(areas, { engine, view, before, capabilities, language, signal })
+  return findChangedFigures(areas, { engine, view, before, capabilities, language, signal: signal() })
 }
 
 export const CHANGES: readonly Route[] = [

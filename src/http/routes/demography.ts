@@ -1,11 +1,11 @@
 /** Population: estimates and censuses (capability demography.read). */
 import { z } from 'zod'
-import type { Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
 import { DATASETS } from '../../model/datasets.ts'
 import { POPULATION_TYPES } from '../../model/demography/code-lists.ts'
 import { YEAR } from '../../query/text-schemas.ts'
-import { findRecords } from '../records/find-records.ts'
+import { loadRecordRelease } from '../../records/release.ts'
+import { sourceOf } from '../../records/source.ts'
 import { expandMunicipalityCode } from '../records/handlers.ts'
 import type { Route } from '../route.ts'
 
@@ -50,16 +50,13 @@ export const DEMOGRAPHY: readonly Route[] = [
       reference_year: YEAR.optional(),
       population_type: z.enum(POPULATION_TYPES).optional(),
     },
-    handle: async ({ parameters, query, view, engine, signal }, { rows: store }) => {
+    handle: async ({ parameters, query, view, engine, signal }, { rows: rowFiles }) => {
       const text = parameters.municipalityCode ?? ''
       if (!MUNICIPALITY.safeParse(text).success || view === null) throw new AppError('not_found')
-      const recordsOf = async (code: string) =>
-        store?.find(view, 'population', null)?.recordsOf(code) ??
-        (await findRecords({ engine, view, signal }, 'population', { municipality_code: code }, null))
-      let rows: readonly Row[] = []
-      for (const code of text.length === 7 ? [text] : expandMunicipalityCode(text)) {
-        if (rows.length === 0) rows = await recordsOf(code)
-      }
+      const release = await loadRecordRelease(view, engine)
+      const codes = text.length === 7 ? [text] : expandMunicipalityCode(text)
+      const source = sourceOf({ release, rows: rowFiles, engine, signal }, 'population', null)
+      const rows = await source.recordsOf(codes)
       // A year alone matches either type. Without a year, the type defaults to the estimate.
       const type =
         query.population_type ?? (query.reference_year === undefined ? 'ESTIMATED_POPULATION' : undefined)

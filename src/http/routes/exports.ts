@@ -25,7 +25,7 @@ async function answerReport(
   // HEAD also builds the report: errors and headers are unknown before.
   const report = await reports.build(
     { owner: key?.id ?? '', body, format, view, capabilities: key?.capabilities ?? [], language },
-    signal,
+    signal(),
   )
   const period = report.referencePeriod?.split(', ').at(-1) ?? formatPeriod(view.analytics.month)
   return {

@@ -15,6 +15,7 @@ import {
 import { parseBody } from '../../query/analytics/request.ts'
 import { takes } from '../../query/field-texts.ts'
 import { releaseIdsIn } from '../../release/manifest.ts'
+import { originOf } from '../request/origin.ts'
 import type { Call, DataResult, Route, Services } from '../route.ts'
 
 const linkSchema = z.strictObject({
@@ -49,7 +50,7 @@ const linkSchema = z.strictObject({
 })
 
 async function answerLink(
-  { body, key, origin }: Call,
+  { body, key, headers }: Call,
   { cursorSecret, releases, recordLink }: Services,
 ): Promise<DataResult> {
   if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
@@ -77,7 +78,13 @@ async function answerLink(
     const releaseIds = named.filter((_id, index) => found[index] !== null)
     if (releaseIds.length > 0) recordLink?.({ releaseIds, keyId: key.id, expiresMs })
     return {
-      data: { link: origin + link, scope, form, expires_at: new Date(expiresMs).toISOString(), key: key.id },
+      data: {
+        link: originOf(headers) + link,
+        scope,
+        form,
+        expires_at: new Date(expiresMs).toISOString(),
+        key: key.id,
+      },
       rows: 1,
     }
   } catch (error) {

@@ -22,7 +22,7 @@ interface LogFile {
 }
 
 async function sendLogFile(
-  { conditions }: Call,
+  { headers: { 'if-none-match': ifNoneMatch } }: Call,
   { log }: Services,
   { path, contentType, cacheControl }: LogFile,
 ): Promise<FileResult> {
@@ -30,7 +30,7 @@ async function sendLogFile(
   if (bytes === null) throw new AppError('not_found')
   const etag = `"${sha256Hex(bytes)}"`
   const headers = { etag, 'cache-control': cacheControl }
-  return matchesTag(conditions.ifNoneMatch, etag)
+  return matchesTag(ifNoneMatch, etag)
     ? { content: '', contentType, status: 304, headers }
     : { content: bytes, contentType, headers }
 }

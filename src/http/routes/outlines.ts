@@ -18,7 +18,8 @@ import {
   readMesh,
 } from '../../query/outlines/outlines.ts'
 import type { ReleaseView } from '../../release/view.ts'
-import { toByteString } from '../request/envelope.ts'
+import { toByteString } from '../../rows/row-store.ts'
+import { JSON_NAME, preferredType } from '../request/formats.ts'
 import type { Call, Result, Route } from '../route.ts'
 
 /** Content types without the envelope. */
@@ -51,7 +52,7 @@ function requireOutlines(view: ReleaseView): void {
   })
 }
 
-async function answerOutlines({ parameters, query, view, engine, preferred }: Call): Promise<Result> {
+async function answerOutlines({ parameters, query, view, engine, headers }: Call): Promise<Result> {
   const level = OUTLINE_LEVELS.find((name) => name === parameters.level)
   if (level === undefined)
     throw new AppError('not_found', {
@@ -64,13 +65,13 @@ async function answerOutlines({ parameters, query, view, engine, preferred }: Ca
   const states = query.uf === undefined ? null : new Set(codesIn(query.uf))
   requireOutlines(view)
   requireDimension(level, view, null)
-  const type = preferred(['application/json', GEOJSON_TYPE, TOPOJSON_TYPE])
+  const type = preferredType(headers, [JSON_NAME, GEOJSON_TYPE, TOPOJSON_TYPE]) ?? JSON_NAME
   const format = (query.format ?? (type === GEOJSON_TYPE ? 'geojson' : 'topojson')) as OutlineFormat
   const fullMesh = await meshOf(view, engine)
   const detail = query.detail === 'overview' ? 'overview' : 'full'
   const mesh = detail === 'overview' ? coarsen(fullMesh) : fullMesh
   const { text, count, missing } = drawOutlines(mesh, level, states, format, detail === 'full')
-  if (type !== 'application/json')
+  if (type !== JSON_NAME)
     return {
       content: text,
       contentType: format === 'geojson' ? GEOJSON_TYPE : TOPOJSON_TYPE,

@@ -21,9 +21,10 @@ import { type Manifest, manifestText, RELEASE_FILE, RELEASE_ID } from '../../rel
 import { ReleaseRefused, TRUST_FILE } from '../../release/verify.ts'
 import { formatPeriod } from '../../release/view.ts'
 import { checkBeside, readAttestations, readLogPlace, readSignatures } from '../../trust/release-notes.ts'
-import { chooseRange } from '../connection/ranges.ts'
+import { chooseRange, rangeOf } from '../connection/ranges.ts'
 import { requireAll } from '../request/authorise.ts'
 import { matchesTag } from '../request/etag.ts'
+import { originOf } from '../request/origin.ts'
 import type { Call, FileResult, Route, Services } from '../route.ts'
 
 const MANIFEST = 'manifest.json'
@@ -156,7 +157,7 @@ async function describeTrust(
 /** Sends a file with an RFC 9530 digest and RFC 9110 ranges. A request for several ranges gets the complete file. */
 async function sendFile(call: Call, services: Services): Promise<FileResult> {
   const { path, bytes, sha256, changes, content } = await findFile(call, services)
-  const { ifNoneMatch, ifRange, range } = call.conditions
+  const isHead = call.method === 'HEAD'
   const tag = `"${sha256}"`
   const headers = {
     etag: tag,
@@ -174,15 +175,16 @@ async function sendFile(call: Call, services: Services): Promise<FileResult> {
     status,
     headers: { ...headers, ...rangeHeaders },
   })
-  if (matchesTag(ifNoneMatch, tag)) return answer(304, Readable.from([]), { 'accept-ranges': 'bytes' })
-  const selected = chooseRange(bytes, { range, ifRange }, tag)
+  if (matchesTag(call.headers['if-none-match'], tag))
+    return answer(304, Readable.from([]), { 'accept-ranges': 'bytes' })
+  const selected = chooseRange(bytes, rangeOf(call.method, call.headers), tag)
   const { start, end } = selected
   if (content !== null) {
-    const selectedBytes = call.isHead ? [] : [content.subarray(start, end + 1)]
+    const selectedBytes = isHead ? [] : [content.subarray(start, end + 1)]
     return answer(selected.status, Readable.from(selectedBytes), selected.headers)
   }
   const file = await openVerified(path, services.releases)
-  if (!call.isHead) return answer(selected.status, readPart(file, start, end), selected.headers)
+  if (!isHead) return answer(selected.status, readPart(file, start, end), selected.headers)
   await file.handle.close()
   return answer(selected.status, Readable.from([]), selected.headers)
 }
@@ -312,7 +314,7 @@ export const RELEASES: readonly Route[] = [
     handle: async (call, services) => {
       const [manifest] = await manifestsOf(call, services)
       if (manifest === undefined) throw new AppError('not_found')
-      const address = (path: string): string => fileAddress(call.origin, manifest.release_id, path)
+      const address = (path: string): string => fileAddress(originOf(call.headers), manifest.release_id, path)
       return textOf(`${JSON.stringify(dataPackage(manifest, address))}\n`, 'application/json')
     },
   },
@@ -331,11 +333,11 @@ export const RELEASES: readonly Route[] = [
     handle: async (call, services) => {
       const [manifest, ...components] = await manifestsOf(call, services)
       if (manifest === undefined) throw new AppError('not_found')
-      const release = (id: string): string => `${call.origin}/v1/releases/${id}`
+      const release = (id: string): string => `${originOf(call.headers)}/v1/releases/${id}`
       const metadata = describeMetadata(manifest, components, {
         release,
         metadata: (id) => `${release(id)}/metadata.jsonld`,
-        file: (path) => fileAddress(call.origin, manifest.release_id, path),
+        file: (path) => fileAddress(originOf(call.headers), manifest.release_id, path),
       })
       return textOf(`${JSON.stringify(metadata)}\n`, 'application/ld+json')
     },
@@ -354,7 +356,7 @@ export const RELEASES: readonly Route[] = [
     produces: ['application/sql'],
     handle: async (call, services) => {
       const script = attachScript(await manifestsOf(call, services), (id, path) =>
-        fileAddress(call.origin, id, path),
+        fileAddress(originOf(call.headers), id, path),
       )
       return textOf(script, 'application/sql; charset=utf-8')
     },

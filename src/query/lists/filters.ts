@@ -173,7 +173,7 @@ function declarationCondition(column: string, text: string): Sql {
 const equalTo = (left: Sql, values: readonly (string | number)[]): Sql[] =>
   values.map((value) => sql`${left} = ${value}`)
 /** Compares with `=` when there is one value, so that DuckDB skips row groups without it. */
-const isAmong = (left: Sql, values: readonly (string | number)[]): Sql =>
+export const isAmong = (left: Sql, values: readonly (string | number)[]): Sql =>
   values.length === 1 && values[0] !== undefined
     ? sql`${left} = ${values[0]}`
     : sql`${left} IN (${join(

@@ -5,7 +5,7 @@
 import type { Dataset } from '../../model/datasets.ts'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { EMPTY, ident, join, type Sql, type SqlValue, sql, TEXT, table } from '../../sql.ts'
-import { filterConditions, whereClause } from './filters.ts'
+import { filterConditions, isAmong, whereClause } from './filters.ts'
 import { orderTerms, type SortTerm } from './order.ts'
 import { type Place, placeConditions } from './places.ts'
 
@@ -123,14 +123,14 @@ const shownColumns = (question: ListQuestion, extraFields: readonly FieldName[])
   )
 }
 
-/** Selects every field of the records with a key, or with the beginning of a key, in key order. */
-export function planRecord(
+/** Selects records by their key or by the beginning of it, in key order. @param key columns with one value or several */
+export function planRecords(
   dataset: Dataset,
-  key: Readonly<Record<string, SqlValue>>,
+  key: readonly (readonly [column: FieldName, values: readonly (string | number)[]])[],
   period: PeriodChoice,
+  fields: readonly FieldName[],
 ): Sql {
-  const conditions = Object.entries(key).map(([column, value]) => sql`${ident(column)} = ${value}`)
-  const fields = [...dataset.fields, ...(dataset.detail ?? [])]
+  const conditions = key.map(([column, values]) => isAmong(ident(column), values))
   return sql`SELECT ${columns(fields)} FROM ${source({ dataset, period })}${whereClause(conditions)} ORDER BY ${columns(orderOf({ dataset, period }))}`
 }
 

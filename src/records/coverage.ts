@@ -2,10 +2,9 @@
  * Coverage of lists and of a facility's records. In: dataset, filters, release. Out: the states of a list, its default month, and notes
  * about uncollected data. Totals over uncollected data are null (contract 12). Analytics has the same rules in query/analytics/coverage.ts.
  */
-import type { Row } from '../../engine/types.ts'
-import { type DatasetName, datasetOf } from '../../model/datasets.ts'
-import { ADDED_UP_TABLES, dimensionOf, isByOccurrence } from '../../model/dimensions.ts'
-import type { Note, NoteEffect } from '../../model/notes.ts'
+import { type DatasetName, datasetOf } from '../model/datasets.ts'
+import { ADDED_UP_TABLES, dimensionOf, isByOccurrence } from '../model/dimensions.ts'
+import type { Note, NoteEffect } from '../model/notes.ts'
 import {
   type CodeFilter,
   codedDimensionsOf,
@@ -14,41 +13,20 @@ import {
   type Need,
   needsOfFilters,
   type Table,
-} from '../../model/required-tables.ts'
-import { NO_FACILITY } from '../../model/sih/code-lists.ts'
-import { STATES } from '../../model/territory/states.ts'
-import { describeGap, findMissing, scopeOf } from '../../query/analytics/coverage.ts'
-import { emptyNotes } from '../../query/analytics/plan-notes.ts'
-import { codesIn, placesIn } from '../../query/lists/filters.ts'
-import type { PeriodChoice } from '../../query/lists/list.ts'
-import {
-  ALL_STATES,
-  hasGaps,
-  monthsOf,
-  monthsOfRelease,
-  newestFor,
-  statesCollected,
-  TABLES,
-  tablesBeside,
-} from '../../release/coverage.ts'
-import { collectedPeriods, latestPeriod, type ReleaseView, storedPeriods } from '../../release/view.ts'
-import type { RowStore } from '../../rows/row-store.ts'
+} from '../model/required-tables.ts'
+import { STATES } from '../model/territory/states.ts'
+import { describeGap, findMissing, scopeOf } from '../query/analytics/coverage.ts'
+import { emptyNotes } from '../query/analytics/plan-notes.ts'
+import { codesIn, placesIn } from '../query/lists/filters.ts'
+import type { PeriodChoice } from '../query/lists/list.ts'
+import { ALL_STATES, monthsOf, monthsOfRelease, TABLES, tablesBeside } from '../release/coverage.ts'
+import type { ReleaseView } from '../release/view.ts'
+import type { RecordRelease } from './release.ts'
 
 export type States = ReadonlySet<string>
 type Filters = Readonly<Record<string, string>>
 
 const UF_OF_CODE = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
-const GAPS = new WeakMap<ReleaseView, Map<readonly Table[], boolean>>()
-
-/** @returns whether any data of the table are uncollected. Cached, because every request calls this and a view never changes. */
-export function isIncomplete(view: ReleaseView, table: Table = 'facilities'): boolean {
-  const tables = tablesBeside(table)
-  const cached = GAPS.get(view) ?? new Map<readonly Table[], boolean>()
-  const hasMissing =
-    cached.get(tables) ?? (monthsOfRelease(view, tables).length === 0 || hasGaps(view, tables))
-  GAPS.set(view, cached.set(tables, hasMissing))
-  return hasMissing
-}
 
 /** @returns the dataset as a table collected by state and month; null for other datasets */
 export const tableOf = (dataset: DatasetName): Table | null =>
@@ -96,21 +74,6 @@ function statesOfFilter(name: string, text: string): States | null {
   )
 }
 
-/**
- * @returns the default month: the newest collected in the states; for a table never collected there, the newest of a related table;
- * otherwise the newest of the release
- */
-export function latestPeriodOf(view: ReleaseView, table: Table, states: States): number | null {
-  if (!isIncomplete(view, table)) return latestPeriod(view, table)
-  return (
-    newestFor(collectedPeriods(view, table), states, (period) => [statesCollected(view, table, period)]) ??
-    newestFor(storedPeriods(view, table), states, (period) =>
-      tablesBeside(table).map((other) => statesCollected(view, other, period)),
-    ) ??
-    latestPeriod(view, table)
-  )
-}
-
 /** @returns the data a list depends on: its table, the dimensions in its filters, and tables that flags refer to */
 function needsOfList(table: Table, filters: Filters): readonly Need[] {
   const names = Object.keys(filters)
@@ -151,8 +114,8 @@ const monthsOfList = (
   period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
 
 /** @returns notes about published files without rows; totals count these as 0 */
-export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope): Note[] =>
-  isIncomplete(view, table)
+export const emptyNotesOf = ({ view, incomplete }: RecordRelease, table: Table, scope: ListScope): Note[] =>
+  incomplete.has(table)
     ? emptyNotes(
         [
           {
@@ -166,8 +129,13 @@ export const emptyNotesOf = (view: ReleaseView, table: Table, scope: ListScope):
     : []
 
 /** @param effect what the gap removes from the answer @returns one note per gap in the collected data */
-export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effect: NoteEffect): Note[] {
-  if (!isIncomplete(view, table)) return []
+export function notesOf(
+  { view, incomplete }: RecordRelease,
+  table: Table,
+  scope: ListScope,
+  effect: NoteEffect,
+): Note[] {
+  if (!incomplete.has(table)) return []
   const { states, filters } = scope
   const months = monthsOfList(view, table, scope)
   const needs = needsOfList(table, filters)
@@ -177,44 +145,6 @@ export function notesOf(view: ReleaseView, table: Table, scope: ListScope, effec
     monthsOfRelease(view, tablesBeside(table)),
   )
   return missing.map((gap) => describeGap(gap, effect))
-}
-
-/** Most facilities whose states are looked up. Lists with more codes count as lists of all states. */
-const FACILITIES_MAX = 20
-
-/** @returns facilities whose states a list depends on; empty without a facility filter or in a complete release */
-export function facilitiesInFilters(
-  view: ReleaseView,
-  table: Table | null,
-  filters: Filters,
-): readonly string[] {
-  if (table === null || filters.cnes_code === undefined || !isIncomplete(view, table)) return []
-  const codes = codesIn(filters.cnes_code)
-  return codes.length > FACILITIES_MAX || codes.includes(NO_FACILITY) ? [] : codes
-}
-
-/** @param rowsByFacility rows of each facility over all months, newest last @returns their states; null when one is unknown */
-export function statesOfFacilities(rowsByFacility: readonly (readonly Row[])[]): States | null {
-  const states = rowsByFacility.map((rows) => rows.at(-1)?.uf)
-  return states.length === 0 || states.some((uf) => typeof uf !== 'string')
-    ? null
-    : new Set(states as string[])
-}
-
-/** @returns the states from row files; undefined when they lack a facility that production files may name */
-export function statesFromRows(
-  codes: readonly string[],
-  view: ReleaseView,
-  rows: RowStore | null,
-): States | null | undefined {
-  if (codes.length === 0) return null
-  const hasFlows = ADDED_UP_TABLES.some((table) => view.components[datasetOf(table).area] !== null)
-  if (view.components.cnes?.datasets.facilities === undefined) return hasFlows ? undefined : null
-  const file = rows?.find(view, 'facilities', 'all') ?? null
-  const rowsByFacility = codes.map((code) => file?.recordsOf(code) ?? null)
-  return rowsByFacility.some((records) => records === null || (records.length === 0 && hasFlows))
-    ? undefined
-    : statesOfFacilities(rowsByFacility as (readonly Row[])[])
 }
 
 export const absenceNotes = (view: ReleaseView, dataset: DatasetName): Note[] =>

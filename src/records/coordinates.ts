@@ -3,12 +3,12 @@
  * Out: `coordinates_suspect`, true outside the municipality's bounding box plus 0.2 degrees on each side. It is null without coordinates or
  * without an outline of the municipality.
  */
-import type { Engine, JsonValue, Row } from '../../engine/types.ts'
-import { both } from '../../model/declare.ts'
-import { type Box, isInBox } from '../../query/lists/places.ts'
-import type { ReleaseView } from '../../release/view.ts'
-import type { ByteString } from '../../rows/row-store.ts'
-import { sql, table } from '../../sql.ts'
+import type { Engine, JsonValue } from '../engine/types.ts'
+import { both } from '../model/declare.ts'
+import { type Box, isInBox } from '../query/lists/places.ts'
+import { hasDataset, type ReleaseView } from '../release/view.ts'
+import type { ByteString } from '../rows/row-store.ts'
+import { sql, table } from '../sql.ts'
 
 /** Enlarged bounding box by municipality code; null when the release has no outlines. */
 export type Boxes = ReadonlyMap<number, Box> | null
@@ -20,24 +20,11 @@ export const SUSPECT_RULE = both(
   'sim fora do retângulo em volta do contorno do município, com 0,2 grau para cada lado; sem dado onde não há coordenadas ou contorno',
   'true outside of the box around the municipality’s outline, 0.2 degrees to each side; null without coordinates or outline',
 )
-const BOXES = new WeakMap<ReleaseView, Boxes>()
 
-/** @returns the boxes of a release; undefined when they are not loaded yet */
-export function findBoxes(view: ReleaseView): Boxes | undefined {
-  const datasets: Readonly<Record<string, unknown>> = view.components.demography?.datasets ?? {}
-  return datasets[OUTLINES] === undefined ? null : BOXES.get(view)
-}
-
-/** Loads the boxes once per release. The server does this when it opens a release, so that no request waits for it. */
-export async function loadBoxes(view: ReleaseView, engine: Engine, signal?: AbortSignal): Promise<Boxes> {
-  const cached = findBoxes(view)
-  if (cached !== undefined) return cached
-  const rows = await engine.run(
-    sql`SELECT ibge_code, west, south, east, north FROM ${table(OUTLINES)}`,
-    view,
-    signal === undefined ? {} : { signal },
-  )
-  const boxes = new Map(
+export async function loadBoxes(view: ReleaseView, engine: Engine): Promise<Boxes> {
+  if (!hasDataset(view, OUTLINES)) return null
+  const rows = await engine.run(sql`SELECT ibge_code, west, south, east, north FROM ${table(OUTLINES)}`, view)
+  return new Map(
     rows.map(({ ibge_code, west, south, east, north }) => [
       Number(ibge_code),
       {
@@ -48,8 +35,6 @@ export async function loadBoxes(view: ReleaseView, engine: Engine, signal?: Abor
       },
     ]),
   )
-  BOXES.set(view, boxes)
-  return boxes
 }
 
 export function isSuspect(
@@ -79,8 +64,3 @@ export function markRecord(json: ByteString, boxes: Boxes): ByteString {
   )
   return `${json.slice(0, -1)},"coordinates_suspect":${isSuspect(boxes, municipality, latitude, longitude)}}`
 }
-
-export const markRow = (row: Row, boxes: Boxes): Row => ({
-  ...row,
-  coordinates_suspect: isSuspect(boxes, row.municipality_ibge_code, row.latitude, row.longitude),
-})
