@@ -127,7 +127,7 @@ async function answerRequest(access: AccessContext): Promise<ApiResponse> {
     const result = (await runCall(context, view)) as DataResult | JsonResult
     return { envelope: makeEnvelope(result, releaseMeta(view, releaseId)), view, releaseId, gzip: null }
   }
-  const response = await services.cache.get(key, make, isKept)
+  const response = isKept ? await services.cache.get(key, make) : await make()
   if (requestKey !== null) services.cache.remember(requestKey, { canonicalKey: key, isPinned })
   return fromCache(context, response)
 }

@@ -28,11 +28,8 @@ export interface ResponseCache {
   /** @returns whether the request key is stored, even if its response was evicted */
   hasKey(requestKey: string | null): boolean
   remember(requestKey: string, recalled: Recalled): void
-  /**
-   * @param make called once for concurrent requests with the same key
-   * @param isKept store the response that `make` returns; true by default
-   */
-  get(canonicalKey: string, make: () => Promise<CachedResponse>, isKept?: boolean): Promise<CachedResponse>
+  /** @param make called once for concurrent requests with the same key */
+  get(canonicalKey: string, make: () => Promise<CachedResponse>): Promise<CachedResponse>
   /** @returns the gzip form, which is cached with the response; a promise for long bodies not compressed yet */
   gzipOf(response: CachedResponse): Buffer | Promise<Buffer>
   /** Current size in bytes, at most the configured maximum. */
@@ -112,7 +109,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
     },
     hasKey: (requestKey) => requestKey !== null && requestKeys?.has(requestKey) === true,
     remember: (requestKey, recalled) => void requestKeys?.set(requestKey, recalled),
-    async get(key, make, isKept = true) {
+    async get(key, make) {
       const cached = responses?.get(key)
       if (cached !== undefined) return cached
       const concurrent = running.get(key)
@@ -123,7 +120,7 @@ export function createResponseCache(maxBytes: number): ResponseCache {
           // The first client has left and its query was aborted. Compute the answer for this client.
           if (!(error instanceof AppError && error.code === 'query_timeout')) throw error
         }
-      const pending = isKept ? make().then((response) => put(key, response)) : make()
+      const pending = make().then((response) => put(key, response))
       running.set(key, pending)
       try {
         return await pending
