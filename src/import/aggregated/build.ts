@@ -19,13 +19,18 @@ import { HeaderList } from '../readers/header-list.ts'
 import { countsAsRejected, listSetAside, noteAside, rejectedRows, writeSetAside } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
 import { type DatasetOutput, mergeOutputs, type NamedCheck } from '../write-parquet.ts'
-import { type AggregatedAreaName, oldCodesTable, rejectedRowsTable } from './area.ts'
+import {
+  type AggregatedAreaName,
+  createMunicipalityTables,
+  oldCodesTable,
+  rejectedRowsTable,
+} from './area.ts'
 import { writeCodeLists } from './code-lists.ts'
 import { type CodeList, readCodeTables } from './code-tables.ts'
 import { type DecodeJob, readInOrder } from './decoders.ts'
 import { groupBy } from './group-by.ts'
 import { publicationStatusOf } from './publication-status.ts'
-import type { FileKind, NamePartsOf, ReadOf } from './readers.ts'
+import { type FileKind, type GroupsMember, type NamePartsOf, READERS, type ReadOf } from './readers.ts'
 import {
   appendFile,
   createRows,
@@ -51,7 +56,7 @@ export interface AggregatedFiles<Kind extends FileKind> {
 
 export type AppendedFile<Kind extends FileKind> = NamePartsOf<Kind> & ReadOf<Kind> & { readonly file: string }
 export type FileTotals<Kind extends FileKind> = NamePartsOf<Kind> &
-  Omit<ReadOf<Kind>, 'setAside'> & { readonly setAside: number }
+  Omit<ReadOf<Kind>, 'setAside' | GroupsMember> & { readonly setAside: number }
 
 export interface AggregatedArea<Kind extends FileKind> {
   readonly area: AggregatedAreaName
@@ -102,6 +107,12 @@ async function createJob<Kind extends FileKind>(
   }
 }
 
+/** @returns the members of a decoded file without its groups: those of a national month would keep 0.4 GB until it is written */
+const omitGroups = (kind: FileKind, read: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(read).filter(([name]) => !(READERS[kind].groups as readonly string[]).includes(name)),
+  )
+
 const countRows = (files: readonly { readonly rows: number }[]): number =>
   files.reduce((sum, { rows }) => sum + rows, 0)
 
@@ -136,7 +147,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
     )
   const codes = await readCodeTables(tables)
   const places = join(demography, 'municipalities/part-0.parquet')
-  await createStagedTables(session, area, stagedTables, places)
+  await createMunicipalityTables(session, area, places)
   await definition.prepare?.(session, places)
   const oldCodes = await stageMunicipalityCodes(session, municipalities, oldCodesTable(area))
   for (const { file, row } of [...codes.unread, ...oldCodes.unread])
@@ -158,6 +169,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
   try {
     for (const [period, files] of months) {
       const totals: FileTotals<Kind>[] = []
+      await createStagedTables(session, area, stagedTables)
       for (const { found, ...nameParts } of files) {
         onProgress(`month ${period}: ${found.name}`)
         const { value: read } = await decodedFiles.next()
@@ -172,7 +184,10 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         await appendFile(session, area, stagedTables, appended)
         // Do not count deleted rows here, because `rows` does not include them.
         const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))
-        totals.push({ ...appended, setAside: rejected.length } as unknown as FileTotals<Kind>)
+        totals.push({
+          ...omitGroups(kind, appended),
+          setAside: rejected.length,
+        } as unknown as FileTotals<Kind>)
         snapshots.push({
           publisher: PUBLISHER,
           file: found.name,

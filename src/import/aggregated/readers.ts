@@ -18,3 +18,5 @@ type ReadFunction<Kind extends FileKind> = (typeof READERS)[Kind]['read']
 export type NamePartsOf<Kind extends FileKind> = Parameters<ReadFunction<Kind>>[2]
 /** Result of reading a file. */
 export type ReadOf<Kind extends FileKind> = Awaited<ReturnType<ReadFunction<Kind>>>
+/** Members of results that hold sums by group. */
+export type GroupsMember = (typeof READERS)[FileKind]['groups'][number]

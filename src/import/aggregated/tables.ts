@@ -8,7 +8,6 @@ import type { Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
 import {
   type AggregatedAreaName,
-  createMunicipalityTables,
   fileStateCode,
   mapMunicipalities,
   readSums,
@@ -55,14 +54,12 @@ const stagedOnce = (tables: readonly StagedTable[]): readonly StagedTable[] =>
 export const rowsTable = (area: AggregatedAreaName, dataset: AddedUpTable): string =>
   `${area}_rows_${dataset}`
 
-/** @param municipalities Parquet of the municipality list */
+/** Creates the tables that hold the groups of one batch of files. */
 export async function createStagedTables(
   session: Session,
   area: AggregatedAreaName,
   tables: readonly StagedTable[],
-  municipalities: string,
 ): Promise<void> {
-  await createMunicipalityTables(session, area, municipalities)
   for (const table of stagedOnce(tables)) {
     const texts = [...(table.fileAttribute === undefined ? [] : [table.fileAttribute.column]), ...table.codes]
     await session.run(
@@ -113,20 +110,26 @@ export async function appendFile(
     })
 }
 
-/** Sums the staged groups into the rows of the datasets. */
+/**
+ * Sums the staged groups into the rows of the datasets. Groups are dropped after their last use. If they were only deleted,
+ * DuckDB would keep the memory of up to three batches.
+ */
 export async function createRows(
   session: Session,
   area: AggregatedAreaName,
   tables: readonly StagedTable[],
 ): Promise<void> {
-  for (const table of tables) {
+  for (const [index, table] of tables.entries()) {
+    const staged = stagedTable(area, table)
     const state = table.stateWithoutCode === 'file' ? fileStateCode(area) : 'NULL'
     await session.run(
       `CREATE TABLE ${rowsTable(area, table.dataset)} AS
        SELECT ${table.columns}, ${SOURCE_FILE_SELECT}, ${sumMeasures(table.measures)}
-       FROM ${mapMunicipalities(area, (table.mapFirst ?? String)(stagedTable(area, table)), state)}
+       FROM ${mapMunicipalities(area, (table.mapFirst ?? String)(staged), state)}
        GROUP BY ALL`,
     )
+    const isLastUse = tables.slice(index + 1).every((later) => stagedTable(area, later) !== staged)
+    if (isLastUse) await session.run(`DROP TABLE ${staged}`)
   }
 }
 
@@ -163,12 +166,11 @@ export async function compareSums(
   )
 }
 
-/** Empties the tables for the next batch of files. */
+/** Drops the rows of a batch. */
 export async function dropRows(
   session: Session,
   area: AggregatedAreaName,
   tables: readonly StagedTable[],
 ): Promise<void> {
   for (const table of tables) await session.run(`DROP TABLE ${rowsTable(area, table.dataset)}`)
-  for (const table of stagedOnce(tables)) await session.run(`DELETE FROM ${stagedTable(area, table)}`)
 }
