@@ -80,7 +80,7 @@ const SHAPES: readonly Shape[] = [
   ),
 ]
 
-interface Question {
+export interface Question {
   readonly name: string
   readonly body: string
 }
@@ -103,15 +103,18 @@ function questionsOf(months: readonly string[]): Question[] {
   )
 }
 
-interface Timed {
+export interface Timed {
   readonly name: string
   readonly ms: number
   readonly rows: number
+  /** Rows of the complete answer, of which a page may show some. */
+  readonly total: number
   readonly bytes: number
   readonly timing: string
 }
 
-async function timeQuestions(
+/** Asks one question after another. @throws when an answer is an error */
+export async function timeQuestions(
   server: Server,
   questions: readonly Question[],
   encoding: string,
@@ -127,9 +130,12 @@ async function timeQuestions(
     const text = await response.text()
     const ms = performance.now() - startedAt
     if (response.status !== 200) throw new Error(`${name} is ${response.status}: ${text.slice(0, 300)}`)
-    const { data } = JSON.parse(text) as { readonly data: readonly unknown[] }
+    const { data, pagination } = JSON.parse(text) as {
+      readonly data: readonly unknown[]
+      readonly pagination: { readonly total_rows: number }
+    }
     const timing = response.headers.get('server-timing') ?? ''
-    timed.push({ name, ms, rows: data.length, bytes: text.length, timing })
+    timed.push({ name, ms, rows: data.length, total: pagination.total_rows, bytes: text.length, timing })
   }
   return timed
 }

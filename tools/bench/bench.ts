@@ -24,7 +24,7 @@ import { type Bench, type Row, type Scenario, walkFacilities } from './context.t
 import { EXPLORER } from './explorer.ts'
 import { FAIRNESS } from './fairness.ts'
 import { FIRST_REQUESTS } from './first-requests.ts'
-import { makeAdmissions, makeFixture, makePair, openDirect } from './fixture.ts'
+import { makeAdmissions, makeFixture, makePair, makeVitalRecords, openDirect } from './fixture.ts'
 import { startLoad } from './load.ts'
 import { NEW_QUERIES } from './new-queries.ts'
 import { OPERATIONS } from './operations.ts'
@@ -32,6 +32,7 @@ import { findPostgres, startRival } from './rival.ts'
 import { ROUTES } from './routes.ts'
 import { SETUP } from './setup.ts'
 import { SOAK } from './soak.ts'
+import { VITAL_RECORDS } from './vital-records.ts'
 import { WIRE } from './wire.ts'
 
 const SCENARIOS: readonly Scenario[] = [
@@ -39,6 +40,7 @@ const SCENARIOS: readonly Scenario[] = [
   ...ANALYTICS,
   ...NEW_QUERIES,
   ...ADMISSIONS,
+  ...VITAL_RECORDS,
   ...WIRE,
   ...FIRST_REQUESTS,
   ...OPERATIONS,
@@ -147,6 +149,7 @@ try {
         : prepared(await startFrom(resolve(values.against), name, {}, releasesDir)),
     pair: once(() => makePair(work, fixture.scale, say)),
     admissions: once(() => makeAdmissions(work, fixture, say)),
+    vitalRecords: once(() => makeVitalRecords(work, fixture.scale, say)),
     logOf,
     fixtureOf: (scale, periods) => makeFixture(work, scale, periods, say),
     walk: once(async () => walkFacilities(await ours())),

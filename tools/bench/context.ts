@@ -46,6 +46,8 @@ export interface Bench {
   fixtureOf(scale: Fixture['scale'], periods: number): Promise<Fixture>
   pair(): Promise<PairFixture>
   admissions(): Promise<AdmissionsFixture>
+  /** A year of deaths and births. */
+  vitalRecords(): Promise<Fixture>
   logOf(name: string): string
   /** Every page of the facilities, read once for all scenarios. */
   walk(): Promise<Walk>

@@ -202,6 +202,36 @@ export async function makeAdmissions(
   return { scale, ...folders, ...note, months: named }
 }
 
+/** A year of deaths and births of the whole country, with the population and the lists that their metrics need. */
+export async function makeVitalRecords(
+  work: string,
+  scale: Fixture['scale'],
+  say: (text: string) => void,
+): Promise<Fixture> {
+  const folders = foldersOf(join(work, `${scale}-vital-${CATALOG_VERSION}-${FIXTURE_VERSION}`))
+  const { release } = await makeOnce(folders.folder, async (draft) => {
+    say(`makes the deaths and births of the ${scale} demonstration (once)`)
+    const [data, releases] = [join(draft, 'data'), join(draft, 'releases')]
+    await runTool([
+      'demo',
+      '--scale',
+      scale,
+      '--vital-records',
+      '--without-admissions',
+      '--out',
+      data,
+      '--json',
+    ])
+    const folders = ['SIM', 'SINASC', 'ibge', 'datasus', 'territory'].map((name) => join(data, name))
+    const release = await importRelease(folders, releases)
+    // The checks of a promotion want a registry, too.
+    await runTool(['promote', release, '--force', 'benchmark'], { SUS_RELEASES_DIR: releases })
+    rmSync(data, { recursive: true })
+    return { release }
+  })
+  return { scale, ...folders, release }
+}
+
 /**
  * Hard-links the releases into another folder with a separate pointer and log.
  * @param withRows false leaves out files beside the releases, such as row files
