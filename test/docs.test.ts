@@ -12,6 +12,7 @@ import { OPERATIONS } from '../tools/bench/operations.ts'
 import { ROUTES } from '../tools/bench/routes.ts'
 import { SETUP } from '../tools/bench/setup.ts'
 import { SOAK } from '../tools/bench/soak.ts'
+import { VITAL_RECORDS } from '../tools/bench/vital-records.ts'
 import { WIRE } from '../tools/bench/wire.ts'
 import { COMMANDS } from '../tools/cli.ts'
 import { PAGES, pathOf, TABLES, withTables } from '../tools/docs.ts'
@@ -98,6 +99,7 @@ t.test('every scenario of the benchmark is a line of docs/performance.md', async
     ROUTES,
     ANALYTICS,
     ADMISSIONS,
+    VITAL_RECORDS,
     NEW_QUERIES,
     WIRE,
     FIRST_REQUESTS,

@@ -1,7 +1,7 @@
 /**
  * Reads published tables as records of text: CSV with either separator, in UTF-8 or Windows-1252, and sheets of workbooks.
  * In: a file. Out: its header, then each record with its row number (header = 1). Other files interpret the columns.
- * DuckDB reads CSV, readers/workbook-rows.ts workbooks.
+ * DuckDB reads CSV, workbook-rows.ts workbooks.
  */
 
 import { createReadStream } from 'node:fs'
@@ -12,8 +12,8 @@ import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { decodeWindows1252 } from '../readers/windows-1252.ts'
-import { openWorkbook, type SheetRow } from '../readers/workbook-rows.ts'
 import { quoteText, type Session } from '../session.ts'
+import { openWorkbook, type SheetRow } from './workbook-rows.ts'
 
 export interface PublishedRecord {
   /** Row number in the file. The header is row 1. */

@@ -10,12 +10,12 @@ import type { FoundFile } from '../discover.ts'
 import { ImportError } from '../import-error.ts'
 import { parseJson } from '../readers/json.ts'
 import { readTextFile } from '../readers/unpack-limits.ts'
-import { openWorkbook } from '../readers/workbook-rows.ts'
 import type { SetAsideRow } from '../rejected-rows.ts'
 import type { Session } from '../session.ts'
 import type { AccountRow } from './accounts.ts'
 import { readHundredths } from './amounts.ts'
 import { openTable, separatorOf, splitLine } from './records.ts'
+import { openWorkbook } from './workbook-rows.ts'
 
 const ACCOUNT = /^c(\d(?:\.\d{2}){2,}|\d\.\d(?:\.\d{2})+|[A-Z]{4}\d{6})$/
 const STATE = 'COD. ESTADO'

@@ -4,7 +4,7 @@
  */
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import { ImportError } from '../import-error.ts'
-import { listZip, readEntry } from './zip.ts'
+import { listZip, readEntry } from '../readers/zip.ts'
 
 export interface SheetRow {
   /** Row number in the sheet, from 1 on. */
