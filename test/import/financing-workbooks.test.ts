@@ -138,6 +138,14 @@ t.test('what programs write differently', async (t) => {
     'the result of a formula, not the formula',
   )
   t.same(await rowsOfXml('<x:row><x:c><x:v>1</x:v></x:c></x:row>'), [['1']], 'elements with a prefix')
+  t.same(
+    await rowsOfXml('<row><c><v>1</v></c></row>', {
+      'xl/workbook.xml': PARTS['xl/workbook.xml'].replace('r:id', 'ns1:id'),
+      'xl/_rels/workbook.xml.rels': PARTS['xl/_rels/workbook.xml.rels'].replaceAll('Relation', 'p:Relation'),
+    }),
+    [['1']],
+    'another prefix of the relation',
+  )
 })
 
 t.test('what is no whole workbook', async (t) => {

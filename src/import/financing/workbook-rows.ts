@@ -34,14 +34,14 @@ export async function openWorkbook(path: string, file: string): Promise<Sheet[]>
   await readPart(path, file, 'xl/_rels/workbook.xml.rels', {
     open({ name, attributes: { Id, Target } }) {
       // A target is relative to the folder xl, unless it begins with a slash.
-      if (name === 'Relationship' && Id !== undefined && Target !== undefined)
+      if (localName(name) === 'Relationship' && Id !== undefined && Target !== undefined)
         targets.set(Id, Target.startsWith('/') ? Target.slice(1) : `xl/${Target}`)
     },
   })
   const sheets: { name: string; part: string }[] = []
   await readPart(path, file, 'xl/workbook.xml', {
     open({ name, attributes }) {
-      const part = targets.get(attributes['r:id'] ?? '')
+      const part = targets.get(relationOf(attributes))
       if (localName(name) === 'sheet' && part !== undefined)
         sheets.push({ name: attributes.name ?? '', part })
     },
@@ -214,6 +214,10 @@ function parse(file: string, run: () => void): void {
 }
 
 const broken = (file: string): ImportError => new ImportError(file, 'is not a whole spreadsheet', REMEDY)
+
+/** @returns the value of `r:id`; some programs write another prefix */
+const relationOf = (attributes: Readonly<Record<string, string>>): string =>
+  Object.entries(attributes).find(([name]) => /:id$/.test(name))?.[1] ?? ''
 
 /** Some programs write a prefix before every element. */
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1)
