@@ -211,7 +211,10 @@ t.test('life expectancy equals the published example, a textbook twin and Python
       })),
       TEXT('12'),
     )
-    const { text } = print(sql`SELECT ${table.years} AS years, ${table.variance} AS variance`, () => '')
+    const { text } = print(
+      sql`SELECT life.e AS years, life.v AS variance FROM (SELECT ${table} AS life)`,
+      () => '',
+    )
     const [row] = (await connection.runAndReadAll(text)).getRowObjectsJson()
     return [Number(row?.years), Number(row?.variance)]
   }

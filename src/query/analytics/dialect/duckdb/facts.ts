@@ -47,8 +47,8 @@ import {
   populationOf,
   preAggregateRows,
 } from '../../resident-relations.ts'
-import { listOf, overMonths, unionOf } from '../differences.ts'
-import { codeText, conditionSql } from './conditions.ts'
+import { overMonths, unionOf } from '../differences.ts'
+import { conditionSql, filterCondition } from './conditions.ts'
 import { timesMonth } from './month-factors.ts'
 import { factKey, integerKey, isOneMonthEach, monthColumn, withWindows } from './periods.ts'
 import { derivedDimensions, derivedDimensionsOf, withPlaces } from './places.ts'
@@ -113,6 +113,9 @@ function measuresCte(plan: DatasetPlan): Sql {
     const groups = [...codes.map((code) => groupKey(code, plan)), ...more]
     return groups.length === 0 || isUnique ? EMPTY : sql`\n  GROUP BY ${join(groups, ', ')}`
   }
+  const ageAmount = plan.over === null && !isUnique ? amountByAge(plan) : null
+  if (ageAmount !== null)
+    return sumsByAge(plan, ageAmount, keys, grouping(plan.keys, TEXT('facts.age_group')))
   if (plan.over === null)
     return sql`  SELECT ${join([...keys, ...measures], ', ')}
   FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys)}`
@@ -126,6 +129,45 @@ function measuresCte(plan: DatasetPlan): Sql {
   FROM (
     SELECT ${join([...keys, monthColumn(plan), ...measures], ', ')}
     FROM ${factsSource(plan)} AS facts${whereSql}${grouping(plan.keys, TEXT('facts.reference_period'))}
+  )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
+}
+
+/** From this many measures by age on, rows are summed by age before they are summed by measure. */
+const AGE_MEASURES_MIN = 4
+
+/** @returns the only column that the measures sum, where there are many that differ by age alone; else null */
+function amountByAge({ measures, source, hasStateColumn }: DatasetPlan): string | null {
+  if (measures.length < AGE_MEASURES_MIN || hasStateColumn) return null
+  const columns = measures.map((measure) => {
+    const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
+    const isSum =
+      measure.kind === 'sum' &&
+      measure.timesDays !== true &&
+      measure.factors === undefined &&
+      measure.minus === undefined
+    const ofAge = (measure.where ?? []).every(
+      (condition) => 'field' in condition && condition.field === 'age_group',
+    )
+    return isSum && ofAge && (source === null || stored !== null)
+      ? (stored?.stored.column ?? measure.field ?? null)
+      : null
+  })
+  const [first = null] = columns
+  return columns.every((column) => column === first) ? first : null
+}
+
+/** A filter for each age on every row takes several times as long as sums by age and their filters. */
+function sumsByAge(plan: DatasetPlan, amount: string, keys: readonly Sql[], grouping: Sql): Sql {
+  const column = ident(amount)
+  const total = nullIfAnyUnknown(plan.dataset, sql`facts.${column}`, sql`sum(facts.${column})`)
+  const measures = plan.measures.map(({ where = [] }, index) => {
+    const filter = where.length === 0 ? EMPTY : sql` FILTER (WHERE ${join(where.map(conditionSql), ' AND ')})`
+    return sql`${nullIfAnyUnknown(plan.dataset, column, sql`sum(${column})${filter}`)} AS ${ident(`measure_${index}`)}`
+  })
+  return sql`  SELECT ${join([...plan.keys.map(key), ...measures], ', ')}
+  FROM (
+    SELECT ${join([...keys, sql`facts.age_group`, sql`${total} AS ${column}`], ', ')}
+    FROM ${factsSource(plan)} AS facts${whereClause(plan)}${grouping}
   )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
 }
 
@@ -257,40 +299,6 @@ export const filterColumn = (dimension: DimensionCode, dataset: FactDataset): Sq
   dimension === 'municipality' && isPopulation(dataset)
     ? TEXT('CAST(municipality_code AS INTEGER)')
     : key(dimension)
-
-const LIST_TEXT_MAX = 50
-
-/**
- * Prints a filter's values. Integers and state codes come from closed lists and are inlined, because DuckDB plans statements
- * with parameters twice (a third of the time of a small query). All others are parameters.
- */
-function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql; readonly list: Sql } {
-  const toText = (value: string | number): Sql | null =>
-    typeof value === 'number' ? whole(value) : dimension === 'state' ? codeText(value) : null
-  const texts = values.length > LIST_TEXT_MAX ? [] : values.map(toText).filter((text) => text !== null)
-  const [first] = texts
-  return texts.length === values.length && first !== undefined
-    ? { first, list: join(texts, ', ') }
-    : { first: sql`${values[0] ?? null}`, list: listOf(values) }
-}
-
-/** Members without a code fail EQ and IN, and pass NEQ and NOT_IN. */
-export function filterCondition(column: Sql, filter: QueryFilter): Sql {
-  const { first, list } = filterValues(filter)
-  const { operator } = filter
-  switch (operator) {
-    case 'EQ':
-      return sql`${column} = ${first}`
-    case 'IN':
-      return sql`${column} IN (${list})`
-    case 'NEQ':
-      return sql`${column} IS DISTINCT FROM ${first}`
-    case 'NOT_IN':
-      return sql`(${column} NOT IN (${list}) OR ${column} IS NULL)`
-    default:
-      throw new TypeError(`${operator} selects periods, not rows`)
-  }
-}
 
 /** Counts facts by member: of active facilities, in some months, under filters. Rows: code, facts. */
 export function printMemberCounts(

@@ -23,8 +23,28 @@ export const isOneRow = ({ name, query, base }: AggregatePlan): boolean =>
 
 /** A dataset that is read over several spans of months has several sub-queries. */
 function oneRowSql(plan: AggregatePlan): Sql {
-  const rows = plan.datasets.filter(hasRows).map(({ name }) => relationAs(plan, name))
-  return rows.length === 0 ? TEXT('(SELECT 1 AS whole_scope)') : join(rows, ', ')
+  const names = plan.datasets.filter(hasRows).map(({ name }) => name)
+  const rows = names.map((name) => relationAs(plan, name))
+  return rows.length === 0 ? TEXT('(SELECT 1 AS whole_scope)') : withLifeTables(plan, names, join(rows, ', '))
+}
+
+const lifeTablesOf = ({ metrics }: AggregatePlan): NonNullable<MetricPlan['lifeTable']>[] =>
+  metrics.flatMap(({ sides, lifeTable }) =>
+    [lifeTable, ...(sides ?? []).map((side) => side.lifeTable)].filter((positions) => positions !== null),
+  )
+const lifeTableIdent = (index: number): Sql => ident(`life_table_${index}`)
+
+/**
+ * A life table is read several times and is long, so that it is computed in a sub-query. The relations that it reads become columns there,
+ * each a struct of its row, and keep their names.
+ */
+function withLifeTables(plan: AggregatePlan, relations: readonly string[], from: Sql): Sql {
+  const tables = lifeTablesOf(plan).map(
+    (positions, index) => sql`${lifeTableOf(positions, plan)} AS ${lifeTableIdent(index)}`,
+  )
+  return tables.length === 0
+    ? from
+    : sql`(SELECT ${join([...relations.map(ident), ...tables], ', ')} FROM ${from})`
 }
 
 /**
@@ -38,7 +58,7 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
     ...(metric.lifeTable === null
       ? []
       : [
-          sql`${lifeTableOf(metric.lifeTable, plan).variance} AS ${ident(`standard_variance_${index}`)}`,
+          sql`${lifeTableFractionOf(metric.lifeTable, plan).variance} AS ${ident(`standard_variance_${index}`)}`,
           sql`${measureValue(plan, metric.numerator)} AS ${ident(`standard_events_${index}`)}`,
         ]),
     ...Object.entries(metric.spread ?? {}).map(
@@ -61,9 +81,11 @@ export function joinedCte(plan: AggregatePlan, more: readonly string[] = []): Sq
   const carried = [...carriedOf(plan).map(({ column }) => column), ...more].map(
     (column) => sql`spine.${ident(column)}`,
   )
-  const from = onlyDataset === null ? relationAs(plan, 'spine') : sql`${relation(plan, onlyDataset)} AS spine`
+  const spine =
+    onlyDataset === null ? relationAs(plan, 'spine') : sql`${relation(plan, onlyDataset)} AS spine`
+  const relations = ['spine', ...joined.map(({ name }) => name)]
   return sql`  SELECT ${join([...keys, ...carried, ...columns], ',\n    ')}
-  FROM ${from}${join(joins, '')}`
+  FROM ${withLifeTables(plan, relations, sql`${spine}${join(joins, '')}`)}`
 }
 
 const datasetAt = (plan: AggregatePlan, { plan: index }: MeasurePosition): DatasetPlan => {
@@ -86,7 +108,7 @@ function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   const knownGroup = knownGroupSql(metric, plan)
   const ifKnown = (value: Sql): Sql =>
     knownGroup === null ? value : sql`CASE WHEN ${knownGroup} THEN ${value} END`
-  if (metric.lifeTable !== null) return ifKnown(lifeTableOf(metric.lifeTable, plan).numerator)
+  if (metric.lifeTable !== null) return ifKnown(lifeTableFractionOf(metric.lifeTable, plan).numerator)
   const sum = measureValue(plan, metric.numerator)
   // Rounding down at a decimal finer than any that is shown changes no value that is rounded afterwards.
   const value = metric.priceUnit === 1 ? sum : sql`(${sum} // ${TEXT(String(DROPPED))})`
@@ -124,7 +146,7 @@ function divisorSql(metric: MetricPlan, plan: AggregatePlan): Sql | null {
 
 function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.sides !== null) return ratioDenominator(metric.sides, plan)
-  if (metric.lifeTable !== null) return lifeTableOf(metric.lifeTable, plan).denominator
+  if (metric.lifeTable !== null) return lifeTableFractionOf(metric.lifeTable, plan).denominator
   const months = monthsSql(datasetAt(plan, metric.numerator))
   const unit = months === null ? whole(metric.unit) : sql`${months} * ${whole(metric.unit)}`
   if (metric.denominator === null) return sql`CAST(${unit} AS HUGEINT)`
@@ -135,7 +157,10 @@ function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   return months === null && metric.unit === 1 ? value : sql`${value} * ${unit}`
 }
 
-function lifeTableOf(positions: NonNullable<MetricPlan['lifeTable']>, plan: AggregatePlan) {
+const lifeTableFractionOf = (positions: NonNullable<MetricPlan['lifeTable']>, plan: AggregatePlan) =>
+  lifeTableFraction(lifeTableIdent(lifeTablesOf(plan).indexOf(positions)))
+
+function lifeTableOf(positions: NonNullable<MetricPlan['lifeTable']>, plan: AggregatePlan): Sql {
   const ages = positions.map(({ deaths, residents }, index) => ({
     ...(LIFE_TABLE[index] as LifeTableAge),
     deaths: measureValue(plan, deaths),
@@ -146,7 +171,7 @@ function lifeTableOf(positions: NonNullable<MetricPlan['lifeTable']>, plan: Aggr
     first === undefined
       ? TEXT('1')
       : monthsSummed(datasetAt(plan, first.deaths), finestTime(plan.query.group_by))
-  return lifeTableFraction(lifeTableSql(ages, months))
+  return lifeTableSql(ages, months)
 }
 
 function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']>, plan: AggregatePlan): Sql {

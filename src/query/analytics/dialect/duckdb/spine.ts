@@ -30,7 +30,8 @@ import {
   preAggregateRows,
 } from '../../resident-relations.ts'
 import { overMonths } from '../differences.ts'
-import { filterCondition, GROUP_STATE, hasRows, key, keyList } from './facts.ts'
+import { filterCondition } from './conditions.ts'
+import { GROUP_STATE, hasRows, key, keyList } from './facts.ts'
 import { pairRelation, periodRelation } from './periods.ts'
 import { derivedDimensions, withPlaces } from './places.ts'
 
