@@ -1,12 +1,14 @@
 /** A question of the explorer and its address say the same; formats and map classes are those that readers expect. */
+import type { FeatureCollection } from 'geojson'
 import t from 'tap'
+import { topology } from 'topojson-server'
 import type { Member } from '../../src/explorer/api.ts'
 import {
   classBounds,
   classOf,
-  featuresOf,
   layShapes,
   neighbourOf,
+  outlinesOf,
 } from '../../src/explorer/drawings/map-shapes.ts'
 import { formatMonth, formatNumber, formatShort, unitText } from '../../src/explorer/numbers.ts'
 import { resolveLines } from '../../src/explorer/own-group.ts'
@@ -220,32 +222,32 @@ t.test('classes of a map are quantiles, fewer where values repeat', async (t) =>
 
 /** Four squares around a point, and an island far out at sea. */
 const square = (west: number, south: number, code: string) => ({
-  type: 'Polygon' as const,
+  type: 'Feature' as const,
   properties: { code, name: `place ${code}` },
-  arcs: [[]],
-  coordinates: [
-    [
-      [west, south],
-      [west + 1, south],
-      [west + 1, south + 1],
-      [west, south + 1],
-      [west, south],
+  geometry: {
+    type: 'Polygon' as const,
+    coordinates: [
+      [
+        [west, south],
+        [west + 1, south],
+        [west + 1, south + 1],
+        [west, south + 1],
+        [west, south],
+      ],
     ],
-  ],
+  },
 })
-const shapes = [
+const squares = [
   square(-50, -10, 'NW'),
   square(-49, -10, 'NE'),
   square(-50, -11, 'SW'),
   square(-49, -11, 'SE'),
-].map(({ properties, coordinates }) => ({
-  type: 'Feature' as const,
-  properties,
-  geometry: { type: 'Polygon' as const, coordinates },
-}))
+]
+const outlinesFrom = (features: typeof squares) =>
+  outlinesOf(topology({ places: { type: 'FeatureCollection', features } as FeatureCollection }))
 
 t.test('a map: what is under a point, who is beside whom, what is outside', async (t) => {
-  const map = layShapes(shapes, 400)
+  const map = layShapes(outlinesFrom(squares), null, 400)
   t.equal(map.places.length, 4)
   t.equal(map.isClipped, false)
   const indexOf = (code: string): number => map.places.findIndex((place) => place.code === code)
@@ -255,18 +257,38 @@ t.test('a map: what is under a point, who is beside whom, what is outside', asyn
   t.equal(map.places[neighbourOf(map.places, indexOf('NW'), 'ArrowDown')]?.code, 'SW')
   t.equal(neighbourOf(map.places, indexOf('NW'), 'ArrowLeft'), indexOf('NW'), 'nothing there')
   for (const { path } of map.places) t.match(path, /^M[\d.,LMZ-]+Z$/, 'a ring, not the globe without one')
-  const island = {
-    type: 'Feature' as const,
-    properties: { code: 'island', name: 'island' },
-    geometry: { type: 'Polygon' as const, coordinates: square(-29, -20, 'island').coordinates },
-  }
-  const wider = layShapes([...shapes, island], 400)
+  const wider = layShapes(outlinesFrom([...squares, square(-29, -20, 'island')]), null, 400)
   t.equal(wider.isClipped, true)
   t.ok(wider.places.find(({ code }) => code === 'NW'))
 })
 
+t.test('the border runs around the areas that are shown, not between them', async (t) => {
+  const outlines = outlinesFrom(squares)
+  const { borderOf } = outlines
+  const lengthOf = (codes: readonly string[]): number => {
+    let length = 0
+    for (const line of borderOf(new Set(codes)).coordinates)
+      for (let index = 1; index < line.length; index += 1)
+        length += Math.hypot(
+          (line[index]?.[0] ?? 0) - (line[index - 1]?.[0] ?? 0),
+          (line[index]?.[1] ?? 0) - (line[index - 1]?.[1] ?? 0),
+        )
+    return length
+  }
+  t.equal(lengthOf(['NW', 'NE', 'SW', 'SE']), 8)
+  t.equal(lengthOf(['NW', 'NE']), 6)
+  t.equal(lengthOf(['NW', 'SE']), 8, 'they meet in one point only')
+  t.equal(lengthOf([]), 0)
+  const part = layShapes(outlines, new Set(['NW']), 400)
+  t.same(
+    part.places.map(({ code }) => code),
+    ['NW'],
+  )
+  t.match(part.border, /^M[\d.,LMZ-]+$/)
+})
+
 t.test('outlines of a topology', async (t) => {
-  const topology = {
+  const places = {
     type: 'Topology' as const,
     objects: {
       places: {
@@ -284,7 +306,7 @@ t.test('outlines of a topology', async (t) => {
     ],
   }
   t.same(
-    featuresOf(topology).map(({ properties }) => properties),
+    outlinesOf(places).shapes.map(({ properties }) => properties),
     [{ code: '29001', name: 'A' }],
   )
 })

@@ -3,13 +3,21 @@
  * class share one path, so a map of 5,571 municipalities redraws only a few elements.
  */
 import { geoContains, geoMercator, geoPath } from 'd3-geo'
-import type { Feature, FeatureCollection, MultiPolygon, Polygon } from 'geojson'
-import { feature } from 'topojson-client'
+import type { Feature, FeatureCollection, MultiLineString, MultiPolygon, Polygon, Position } from 'geojson'
+import { feature, mesh } from 'topojson-client'
 import type { GeometryCollection, Topology } from 'topojson-specification'
 
 export type PlaceShape = Feature<Polygon | MultiPolygon, { readonly code: string; readonly name: string }>
 
+export interface Outlines {
+  readonly shapes: readonly PlaceShape[]
+  /** @returns the lines that have one of these areas on one side only */
+  borderOf(codes: { has(code: string): boolean }): MultiLineString
+}
+
 export interface Shapes {
+  /** Path of the border around all areas. */
+  readonly border: string
   readonly width: number
   readonly height: number
   readonly places: readonly {
@@ -29,22 +37,41 @@ export interface Shapes {
 const MAINLAND = { west: -74.1, south: -33.9, east: -34.7, north: 5.4 }
 
 /** @param topology only its first object is used */
-export function featuresOf(topology: Topology): PlaceShape[] {
-  const [object] = Object.values(topology.objects)
-  if (object === undefined) return []
-  const collection = feature(topology, object as GeometryCollection) as unknown as FeatureCollection
-  return collection.features.flatMap((item) => {
-    const { geometry, properties, id } = item
-    if (geometry === null || (geometry.type !== 'Polygon' && geometry.type !== 'MultiPolygon')) return []
-    const code = String(properties?.code ?? id ?? '')
-    return [
-      {
-        type: 'Feature',
-        geometry,
-        properties: { code, name: String(properties?.name ?? code) },
-      } as PlaceShape,
-    ]
-  })
+export function outlinesOf(topology: Topology): Outlines {
+  const object = Object.values(topology.objects)[0] as
+    | GeometryCollection<{ readonly code?: unknown; readonly name?: unknown }>
+    | undefined
+  const geometries = object?.geometries ?? []
+  const collection = feature(topology, {
+    type: 'GeometryCollection',
+    geometries,
+  } as GeometryCollection) as unknown as FeatureCollection
+  const codeOf = ({ properties, id }: Pick<Feature, 'properties' | 'id'>): string =>
+    String(properties?.code ?? id ?? '')
+  return {
+    shapes: collection.features.flatMap((item) => {
+      const { geometry, properties } = item
+      if (geometry === null || (geometry.type !== 'Polygon' && geometry.type !== 'MultiPolygon')) return []
+      const code = codeOf(item)
+      return [
+        {
+          type: 'Feature',
+          geometry,
+          properties: { code, name: String(properties?.name ?? code) },
+        } as PlaceShape,
+      ]
+    }),
+    borderOf(codes) {
+      const chosen = geometries.filter(({ properties, id }) =>
+        codes.has(codeOf({ properties: properties ?? null, ...(id === undefined ? {} : { id }) })),
+      )
+      return mesh(
+        topology,
+        { type: 'GeometryCollection', geometries: chosen } as GeometryCollection,
+        (left, right) => left === right,
+      )
+    },
+  }
 }
 
 /** @returns the smallest box around the corners of areas that a condition takes; where it takes none, west lies east of east */
@@ -68,7 +95,14 @@ function boundsOf(
 /** Space around the areas. */
 const MARGIN = 16
 
-export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes {
+/** @param codes areas to draw; null for all */
+export function layShapes(
+  outlines: Outlines,
+  codes: { has(code: string): boolean } | null,
+  width: number,
+): Shapes {
+  const isShown = codes ?? { has: () => true }
+  const shapes = outlines.shapes.filter(({ properties }) => isShown.has(properties.code))
   const all = boundsOf(shapes, () => true)
   const onMainland = boundsOf(
     shapes,
@@ -95,29 +129,31 @@ export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes 
     ],
     corners,
   )
-  projection.clipExtent([
-    [0, 0],
-    [width, height],
-  ])
-  // Published rings run in either direction. d3-geo would read a wrong direction as the globe without the area.
-  const draw = geoPath(projection).digits(1)
+  // Each corner is projected once. Paths, boxes and centres of the plane then need a fifth of the time of those of the sphere.
+  const draw = geoPath().digits(1)
+  const flatten = (lines: readonly Position[][]): Position[][] =>
+    lines.map((line) => line.map(([x = 0, y = 0]) => projection([x, y]) ?? [0, 0]))
   const places = shapes.flatMap((shape) => {
-    const oriented = orient(shape)
-    const path = draw(oriented)
-    if (path === null) return []
-    const [[left, top], [right, bottom]] = draw.bounds(oriented)
+    const { geometry, properties } = shape
+    const flat: Polygon | MultiPolygon =
+      geometry.type === 'Polygon'
+        ? { type: 'Polygon', coordinates: flatten(geometry.coordinates) }
+        : { type: 'MultiPolygon', coordinates: geometry.coordinates.map(flatten) }
+    const [[left, top], [right, bottom]] = draw.bounds(flat)
+    const path = draw(flat)
+    const isInside = right >= 0 && bottom >= 0 && left <= width && top <= height
+    if (path === null || !isInside) return []
+    const { code, name } = properties
     return [
-      {
-        shape: oriented,
-        code: shape.properties.code,
-        name: shape.properties.name,
-        path,
-        centre: draw.centroid(oriented),
-        box: [left, top, right, bottom] as const,
-      },
+      { shape, code, name, path, centre: draw.centroid(flat), box: [left, top, right, bottom] as const },
     ]
   })
+  const border: MultiLineString = {
+    type: 'MultiLineString',
+    coordinates: flatten(outlines.borderOf(isShown).coordinates),
+  }
   return {
+    border: draw(border) ?? '',
     width,
     height,
     places,
@@ -133,13 +169,13 @@ export function layShapes(shapes: readonly PlaceShape[], width: number): Shapes 
       if (point === undefined || point === null) return -1
       return places.findIndex(
         ({ box: [left, top, right, bottom], shape }) =>
-          x >= left && x <= right && y >= top && y <= bottom && geoContains(shape, point),
+          x >= left && x <= right && y >= top && y <= bottom && geoContains(orient(shape), point),
       )
     },
   }
 }
 
-/** Turns outer rings clockwise, as d3-geo requires. */
+/** Turns outer rings clockwise: d3-geo reads a ring in the other direction, which publishers use too, as the globe without the area. */
 function orient(shape: PlaceShape): PlaceShape {
   const { geometry } = shape
   const orientRings = (rings: readonly (readonly number[][])[]): number[][][] =>

@@ -12,7 +12,7 @@ import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import type { Question } from '../question.ts'
 import { ClassLegend, Hatch } from './chart-parts.tsx'
-import { classBounds, classOf, featuresOf, layShapes, neighbourOf, type PlaceShape } from './map-shapes.ts'
+import { classBounds, classOf, layShapes, neighbourOf, type Outlines, outlinesOf } from './map-shapes.ts'
 import { CHART_TEXTS } from './texts.ts'
 
 export const MAP_LEVELS: readonly string[] = [
@@ -22,6 +22,9 @@ export const MAP_LEVELS: readonly string[] = [
   'state',
   'region',
 ]
+/** @returns whether the groups of a question are the areas of one level */
+export const hasMap = ({ groupBy: [level = '', ...more] }: Question): boolean =>
+  more.length === 0 && MAP_LEVELS.includes(level)
 const WIDTH = 720
 /** Largest height of a drawing; its width follows, so that all areas have the same margins. */
 const MAP_HEIGHT = '66vh'
@@ -30,19 +33,19 @@ const ZOOM_MAX = 40
 /** Largest zoom for outlines with fewer points. From the third zoom step on, their corners would be visible. */
 const OVERVIEW_MAX = 3
 
-const loaded = new Map<string, Promise<PlaceShape[]>>()
+const loaded = new Map<string, Promise<Outlines>>()
 
 /**
  * Loads the outlines of a level, for some states or the country. Results are cached.
  * @param detail overview: only as many points as a map of the country shows
  */
-export function loadShapes(
+export function loadOutlines(
   api: Api,
   level: string,
   ufs: string,
   release: string,
   detail: 'full' | 'overview' = 'full',
-): Promise<PlaceShape[]> {
+): Promise<Outlines> {
   const query = new URLSearchParams({
     format: 'topojson',
     ...(detail === 'full' ? {} : { detail }),
@@ -51,13 +54,22 @@ export function loadShapes(
     ...(release === '' ? {} : { expected_release_id: release }),
   })
   const path = `/v1/geo/outlines/${level}?${query}`
-  let shapes = loaded.get(path)
-  if (shapes === undefined) {
-    shapes = api.get<{ readonly data: Topology }>(path).then(({ data }) => featuresOf(data))
-    loaded.set(path, shapes)
-    shapes.catch(() => loaded.delete(path))
+  let outlines = loaded.get(path)
+  if (outlines === undefined) {
+    outlines = api.get<{ readonly data: Topology }>(path).then(({ data }) => outlinesOf(data))
+    loaded.set(path, outlines)
+    outlines.catch(() => loaded.delete(path))
   }
-  return shapes
+  return outlines
+}
+
+const statesOf = ({ filters }: Question): string => (filters.state ?? []).join()
+
+/** Loads the outlines that the map of a question shows first, or those for a closer look. */
+export function loadMapOutlines(api: Api, question: Question, isNear = false): Promise<Outlines> {
+  const states = statesOf(question)
+  const detail = states === '' && !isNear ? 'overview' : 'full'
+  return loadOutlines(api, question.groupBy[0] ?? '', states, question.release, detail)
 }
 
 export function PlaceMap(props: {
@@ -71,25 +83,25 @@ export function PlaceMap(props: {
   const [level = ''] = question.groupBy
   const [code = ''] = question.metrics
   const metric = metricOf(catalog, code)
-  const [shapes, setShapes] = useState<readonly PlaceShape[] | null>(null)
+  const [outlines, setOutlines] = useState<Outlines | null>(null)
   const [failure, setFailure] = useState('')
   const [active, setActive] = useState(-1)
   const [zoom, setZoom] = useState({ scale: 1, x: 0, y: 0 })
   const drag = useRef<{ x: number; y: number; moved: boolean } | null>(null)
-  const states = (question.filters.state ?? []).join()
+  const states = statesOf(question)
   const isNear = zoom.scale > OVERVIEW_MAX
   const drawn = useRef('')
   useEffect(() => {
     let isCurrent = true
     const shapesKey = `${level} ${states} ${question.release}`
     // Keep the current outlines until those with more points arrive.
-    if (drawn.current !== shapesKey) setShapes(null)
+    if (drawn.current !== shapesKey) setOutlines(null)
     drawn.current = shapesKey
     setFailure('')
     if (api === undefined) return
-    loadShapes(api, level, states, question.release, states === '' && !isNear ? 'overview' : 'full').then(
+    loadMapOutlines(api, question, isNear).then(
       (found) => {
-        if (isCurrent) setShapes(found)
+        if (isCurrent) setOutlines(found)
       },
       (error: unknown) => {
         const problem = error instanceof ApiFailure ? error.problem : null
@@ -120,14 +132,8 @@ export function PlaceMap(props: {
     [answer, level],
   )
   const layout = useMemo(
-    () =>
-      shapes === null
-        ? null
-        : layShapes(
-            shapes.filter(({ properties }) => values.has(properties.code)),
-            WIDTH,
-          ),
-    [shapes, values],
+    () => (outlines === null ? null : layShapes(outlines, values, WIDTH)),
+    [outlines, values],
   )
   const bounds = useMemo(() => classBounds([...values.values()].filter((value) => value !== null)), [values])
   const paths = useMemo(() => {
@@ -138,8 +144,7 @@ export function PlaceMap(props: {
       if (value === null) missing.push(place.path)
       else classes[classOf(value, bounds)]?.push(place.path)
     }
-    const all = layout?.places.map(({ path }) => path) ?? []
-    return { classes: classes.map((list) => list.join('')), missing: missing.join(''), all: all.join('') }
+    return { classes: classes.map((list) => list.join('')), missing: missing.join('') }
   }, [layout, values, bounds])
 
   if (failure !== '') return <p class="notice">{failure}</p>
@@ -227,8 +232,8 @@ export function PlaceMap(props: {
           >
             <Hatch id="hatched" />
             <g transform={`translate(${zoom.x} ${zoom.y}) scale(${zoom.scale})`}>
-              {/* Only its outer half shows: the border of the whole area, which the lowest class needs on its ground. */}
-              <path d={paths.all} class="outline" />
+              {/* The lowest class has the color of the ground. Only the outer half of the border shows. */}
+              <path d={layout.border} class="outline" />
               {paths.classes.map((path, index) => (
                 <path key={index} d={path} class={`place class-${index} of-${bounds.length}`} />
               ))}

@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ApiFailure, type Page } from '../api.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
-import { loadShapes } from './map.tsx'
+import { loadOutlines } from './map.tsx'
 import { layShapes, type Shapes } from './map-shapes.ts'
 
 interface Properties {
@@ -45,9 +45,9 @@ export function PointsMap(props: {
       // Without outlines, or with an older release, the page shows only the list.
       if (!(error instanceof ApiFailure)) throw error
     }
-    loadShapes(api, level, uf, '').then((shapes) => {
-      const outlines = shapes.filter(({ properties }) => properties.code === code)
-      if (isCurrent && outlines.length > 0) setDrawing(layShapes(outlines, WIDTH))
+    loadOutlines(api, level, uf, '').then((outlines) => {
+      const isHere = outlines.shapes.some(({ properties }) => properties.code === code)
+      if (isCurrent && isHere) setDrawing(layShapes(outlines, new Set([code]), WIDTH))
     }, ignoreApiFailure)
     api.get<Points>(`/v1/facilities?${filter}&limit=${POINTS_MAX}`, 'application/geo+json').then((found) => {
       if (isCurrent) setPoints(found)

@@ -14,6 +14,7 @@ import {
   type ReleaseInfo,
 } from '../api.ts'
 import { type FunnelNumbers, loadFunnel } from '../drawings/funnel.tsx'
+import { hasMap, loadMapOutlines } from '../drawings/map.tsx'
 import { GROUP, GROUP_CODES_MAX, type OwnGroup, resolveLines, type UnresolvedLine } from '../own-group.ts'
 import type { LoadContext } from '../page.ts'
 import type { CellRecords, Comparison } from '../parts/panels.tsx'
@@ -249,9 +250,29 @@ const withGroupDimension = (catalog: Catalog, group: OwnGroup | null): Catalog =
         ),
       }
 
-export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise<ExploreData> {
+/** @returns the answer or why there is none; null for a question without metrics */
+async function loadAnswer(
+  { api, isLive }: LoadContext,
+  question: Question,
+): Promise<QueryAnswer | Problem | null> {
+  if (question.metrics.length === 0) return null
+  const body = isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: firstRowsOf(question) }
+  try {
+    return await api.post<QueryAnswer>('/v1/analytics/query', body)
+  } catch (error) {
+    return problemOf(error)
+  }
+}
+
+export async function loadQuestion(context: LoadContext): Promise<ExploreData> {
+  const { visit, api, isLive } = context
   const { question, unresolved } = await resolveGroup(api, readQuestion(visit.search))
-  const { synthetic, ...found } = await loadForm(api, question)
+  // The map shows why outlines are missing; here they only begin to load.
+  if (isLive && question.view === 'map' && hasMap(question)) loadMapOutlines(api, question).catch(() => null)
+  const [answer, { synthetic, ...found }] = await Promise.all([
+    loadAnswer(context, question),
+    loadForm(api, question),
+  ])
   const form: FormData = {
     ...found,
     unresolved,
@@ -267,16 +288,8 @@ export async function loadQuestion({ visit, api, isLive }: LoadContext): Promise
     problem: null,
     synthetic,
   }
-  if (question.metrics.length === 0) return empty
-  let answer: QueryAnswer
-  try {
-    answer = await api.post<QueryAnswer>(
-      '/v1/analytics/query',
-      isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: firstRowsOf(question) },
-    )
-  } catch (error) {
-    return { ...empty, problem: problemOf(error) }
-  }
+  if (answer === null) return empty
+  if (!('meta' in answer)) return { ...empty, problem: answer }
   let records: CellRecords | null = null
   let comparison: Comparison | null = null
   let funnel: FunnelNumbers | null = null

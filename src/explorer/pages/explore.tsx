@@ -4,7 +4,7 @@ import { noteText } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
 import { Funnel, funnelOf } from '../drawings/funnel.tsx'
 import { HeatTable } from '../drawings/heat.tsx'
-import { MAP_LEVELS, PlaceMap } from '../drawings/map.tsx'
+import { hasMap, MAP_LEVELS, PlaceMap } from '../drawings/map.tsx'
 import { SmallMultiples } from '../drawings/multiples.tsx'
 import { Scatter } from '../drawings/scatter.tsx'
 import { CHART_TEXTS } from '../drawings/texts.ts'
@@ -268,7 +268,6 @@ export function Drawing({ data, answer }: { readonly data: ExploreData; readonly
   const { t, language, isLive } = useSite()
   const questionHref = useQuestionHref()
   const { question, catalog, periods } = data
-  const [level = ''] = question.groupBy
   const props = { question, catalog, rows: answer.data }
   const texts = CHART_TEXTS[language]
   if (question.view === 'table') return null
@@ -291,7 +290,7 @@ export function Drawing({ data, answer }: { readonly data: ExploreData; readonly
       </p>
     )
   }
-  if (question.groupBy.length !== 1 || !MAP_LEVELS.includes(level))
+  if (!hasMap(question))
     return (
       <p class="notice">
         {t.mapNeedsPlaces}{' '}
