@@ -42,6 +42,12 @@ export function formatMonth(period: string, language: Language): string {
   return name === undefined ? period : `${name} ${year}`
 }
 
+/** @param day YYYY-MM-DD @returns e.g. 3 mai 2026; other texts as they are */
+export function formatDay(day: string, language: Language): string {
+  const [, period = '', number = ''] = /^(\d{4}-\d{2})-(\d{2})$/.exec(day) ?? []
+  return period === '' ? day : `${Number(number)} ${formatMonth(period, language)}`
+}
+
 /** @param from, to YYYY-MM @returns e.g. mai 2026, jan–dez 2025, or jun 2025 – mai 2026 */
 export function formatMonths(from: string, to: string, language: Language): string {
   const [first, last] = [formatMonth(from, language), formatMonth(to, language)]

@@ -315,6 +315,17 @@ export const EN: Texts = {
     offers_any_sus: 'SUS',
     offerings: 'Offerings',
   },
+  /** Values of columns that are codes. */
+  codeTexts: {
+    characteristic_code: { 1: 'Own', 2: 'Third party', 3: 'Both' },
+    provider_kind: {
+      CNES: 'Facility in CNES',
+      CNPJ: 'Company (CNPJ)',
+      NOT_INFORMED: 'Not stated',
+      NOT_APPLICABLE: 'Does not apply',
+      OTHER_SENTINEL: 'Other',
+    },
+  },
   flows: FLOWS_EN,
   residents: {
     title: 'Admissions of residents',

@@ -314,6 +314,17 @@ export const PT = {
     offers_any_sus: 'SUS',
     offerings: 'Ofertas',
   } as Record<string, string>,
+  /** Values of columns that are codes. */
+  codeTexts: {
+    characteristic_code: { 1: 'Própria', 2: 'Terceirizada', 3: 'Própria e terceirizada' },
+    provider_kind: {
+      CNES: 'Estabelecimento do CNES',
+      CNPJ: 'Empresa (CNPJ)',
+      NOT_INFORMED: 'Não informado',
+      NOT_APPLICABLE: 'Não se aplica',
+      OTHER_SENTINEL: 'Outro',
+    },
+  } as Record<string, Readonly<Record<string, string>>>,
   flows: FLOWS_PT,
   residents: {
     title: 'Internações de quem mora aqui',

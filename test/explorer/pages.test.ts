@@ -176,6 +176,10 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   const facility = textOf((await get(`/explorer/facilities/${cnes}`)).html)
   t.ok(facility.includes(`CNES ${cnes}`))
   t.match(facility, /tbEstabelecimento\d{6}\.csv/, 'each value with its file')
+  const offerings = JSON.parse((await get('/explorer/api/v1/specialized-service-offerings?limit=1')).html)
+  const offering = textOf((await get(`/explorer/facilities/${offerings.data[0].cnes_code}`)).html)
+  t.match(offering, /Própria|Terceirizada/, 'codes of services as words')
+  t.notMatch(offering, /NOT_INFORMED|NOT_APPLICABLE/)
   const found = await get('/explorer/search?text=vista%20boa')
   const count = '(nenhum|\\d+|os primeiros \\d+, há mais)'
   t.match(textOf(found.html), new RegExp(`Lugares: ${count} · Estabelecimentos: ${count}`))

@@ -10,7 +10,7 @@ import {
   neighbourOf,
   outlinesOf,
 } from '../../src/explorer/drawings/map-shapes.ts'
-import { formatMonth, formatNumber, formatShort, unitText } from '../../src/explorer/numbers.ts'
+import { formatDay, formatMonth, formatNumber, formatShort, unitText } from '../../src/explorer/numbers.ts'
 import { resolveLines } from '../../src/explorer/own-group.ts'
 import {
   bodyOf,
@@ -195,6 +195,9 @@ t.test('numbers as their readers write them', async (t) => {
   t.equal(formatNumber(1234567.5, 2, 'en'), '1,234,567.50')
   t.equal(formatShort(1_500_000, 'pt'), '1,5 mi')
   t.equal(formatMonth('2026-05', 'pt'), 'mai 2026')
+  t.equal(formatDay('2026-05-03', 'pt'), '3 mai 2026')
+  t.equal(formatDay('2026-05-13', 'en'), '13 May 2026')
+  t.equal(formatDay('2026-05', 'pt'), '2026-05', 'no day')
   t.equal(formatMonth('2026-05', 'en'), 'May 2026')
   t.equal(unitText('beds per 100,000 inhabitants', 'pt'), 'leitos por 100 mil habitantes')
   t.equal(unitText('beds per 100,000 inhabitants', 'en'), 'beds per 100,000 inhabitants')

@@ -1,7 +1,7 @@
 /** The page of a facility: its record, beds, equipment and services, with the published cells of each value. */
 import type { ProvenanceEntry } from '../../answers/provenance.ts'
 import { type Api, ApiFailure } from '../api.ts'
-import { formatNumber } from '../numbers.ts'
+import { formatDay, formatNumber } from '../numbers.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { Acquisitions, type FetchedFile } from '../parts/acquisitions.tsx'
 import { DataTable } from '../parts/data-table.tsx'
@@ -118,9 +118,12 @@ async function load(
   }
 }
 
-const textOf = (value: Value | undefined, t: { yes: string; no: string; noData: string }): string => {
+type Reader = Pick<ReturnType<typeof useSite>, 't' | 'language'>
+
+const textOf = (value: Value | undefined, { t, language }: Reader, column = ''): string => {
   if (value === null || value === undefined) return t.noData
   if (typeof value === 'boolean') return value ? t.yes : t.no
+  if (typeof value === 'string') return t.codeTexts[column]?.[value] ?? formatDay(value, language)
   if (typeof value === 'object')
     return Object.values(value)
       .filter((part) => part !== null)
@@ -135,7 +138,8 @@ const nameOf = (record: FacilityRecord): string =>
 const hasName = (record: FacilityRecord): boolean => record.trade_name !== null || record.legal_name !== null
 
 function View({ data }: { readonly data: FacilityData }) {
-  const { t, language, href, visit } = useSite()
+  const site = useSite()
+  const { t, language, href, visit } = site
   const { record, tables, shown } = data
   const provenanceHref = (recordPath: string): string => href(visit.path, `?of=${recordPath}`)
   return (
@@ -144,13 +148,13 @@ function View({ data }: { readonly data: FacilityData }) {
         {nameOf(record)} {hasName(record) ? <small>CNES {String(record.cnes_code)}</small> : null}
       </h1>
       <p class="lead">
-        {textOf(record.facility_type_name, t)},{' '}
+        {textOf(record.facility_type_name, site)},{' '}
         <PlaceLink level="municipality" code={String(record.municipality_ibge_code)}>
-          {textOf(record.municipality_name, t)}
+          {textOf(record.municipality_name, site)}
         </PlaceLink>
         ,{' '}
         <PlaceLink level="state" code={String(record.uf)}>
-          {textOf(record.uf, t)}
+          {textOf(record.uf, site)}
         </PlaceLink>
       </p>
       {record.is_active === false ? <p class="notice">{t.closedFacility}</p> : null}
@@ -191,7 +195,9 @@ function View({ data }: { readonly data: FacilityData }) {
                         {TABLES[name].columns.map((column, index) => {
                           const value = row[column]
                           const text =
-                            typeof value === 'number' ? formatNumber(value, 0, language) : textOf(value, t)
+                            typeof value === 'number'
+                              ? formatNumber(value, 0, language)
+                              : textOf(value, site, column)
                           return index === 0 ? (
                             <th key={column} scope="row">
                               {text}
@@ -235,7 +241,8 @@ function View({ data }: { readonly data: FacilityData }) {
 const isQuantity = (column: string): boolean => /^(beds|quantity)_/.test(column)
 
 function Entries({ provenance, label }: { readonly provenance: Provenance; readonly label: string }) {
-  const { t, language } = useSite()
+  const site = useSite()
+  const { t, language } = site
   const { entries, acquisitions } = provenance
   const isPt = language === 'pt'
   return (
@@ -251,7 +258,7 @@ function Entries({ provenance, label }: { readonly provenance: Provenance; reado
               <span key="name" title={entry.attribute}>
                 {name ?? <code>{entry.attribute}</code>}
               </span>,
-              textOf(entry.value, t),
+              textOf(entry.value, site, entry.attribute),
               entry.source === null ? (
                 '–'
               ) : (
