@@ -61,10 +61,13 @@ function addressesOf(path: string, parameters: readonly Parameter[]): string[] {
   ]
 }
 
-/** Reads every list, and the second page of those that have one. @param answered gets the paths that answer */
+/** Reads every list that no other release answered, and the second page of those that have one. @param answered gets the paths that answer */
 async function readLists(client: Client, answered: Set<string>): Promise<void> {
+  const others = new Set(answered)
   for (const [path, { get }] of Object.entries(paths))
-    for (const address of get === undefined ? [] : addressesOf(path, get.parameters ?? [])) {
+    for (const address of get === undefined || others.has(path)
+      ? []
+      : addressesOf(path, get.parameters ?? [])) {
       const { status, body } = await client.get(address)
       if (status !== 200) continue
       answered.add(path)

@@ -166,7 +166,7 @@ function sumsByAge(plan: DatasetPlan, amount: string, keys: readonly Sql[], grou
   })
   return sql`  SELECT ${join([...plan.keys.map(key), ...measures], ', ')}
   FROM (
-    SELECT ${join([...keys, sql`facts.age_group`, sql`${total} AS ${column}`], ', ')}
+    SELECT ${join([...keys, sql`CAST(facts.age_group AS VARCHAR) AS age_group`, sql`${total} AS ${column}`], ', ')}
     FROM ${factsSource(plan)} AS facts${whereClause(plan)}${grouping}
   )${plan.keys.length === 0 ? EMPTY : sql`\n  GROUP BY ${keyList(plan.keys)}`}`
 }
