@@ -29,9 +29,7 @@ function oneRowSql(plan: AggregatePlan): Sql {
 }
 
 const lifeTablesOf = ({ metrics }: AggregatePlan): NonNullable<MetricPlan['lifeTable']>[] =>
-  metrics.flatMap(({ sides, lifeTable }) =>
-    [lifeTable, ...(sides ?? []).map((side) => side.lifeTable)].filter((positions) => positions !== null),
-  )
+  metrics.flatMap(({ lifeTable }) => (lifeTable === null ? [] : [lifeTable]))
 const lifeTableIdent = (index: number): Sql => ident(`life_table_${index}`)
 
 /**
