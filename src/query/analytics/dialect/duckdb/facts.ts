@@ -136,8 +136,8 @@ function measuresCte(plan: DatasetPlan): Sql {
 const AGE_MEASURES_MIN = 4
 
 /** @returns the only column that the measures sum, where there are many that differ by age alone; else null */
-function amountByAge({ measures, source, hasStateColumn }: DatasetPlan): string | null {
-  if (measures.length < AGE_MEASURES_MIN || hasStateColumn) return null
+function amountByAge({ keys, measures, source, hasStateColumn }: DatasetPlan): string | null {
+  if (measures.length < AGE_MEASURES_MIN || hasStateColumn || keys.includes('age_group')) return null
   const columns = measures.map((measure) => {
     const stored = source === null ? null : sourceOf(measure, preAggregateOf(source))
     const isSum =
