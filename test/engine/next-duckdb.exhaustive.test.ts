@@ -18,7 +18,7 @@ import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const SCRIPT = readFileSync(fileURLToPath(new URL('../fixtures/next-duckdb.py', import.meta.url)), 'utf8')
-/** Releases with the number of their drawn queries: 38, and 304 with `SUS_TESTS_FACTOR=8`. Two of them have every list between them. */
+/** Releases with the number of their drawn queries: 38, and 304 with `SUS_TESTS_FACTOR=8`. Two of them have every list between them, and each list is read in the first that answers it. */
 const RELEASES = [
   { kind: 'production', drawn: countOf(20, 1), hasLists: true },
   { kind: 'financing', drawn: countOf(10, 1), hasLists: true },
