@@ -294,8 +294,7 @@ t.test('questions are answered while tables come and go', async (t) => {
   }
   const expected = JSON.stringify((await ask(cold.engine, view, question)).data)
   let isOver = false
-  // Two fill both cores, and more would only keep the tables from being loaded.
-  const asking = [...Array(2)].map(async () => {
+  const asking = [...Array(6)].map(async () => {
     let answers = 0
     for (; !isOver; answers += 1)
       for (const of of [view, bare])

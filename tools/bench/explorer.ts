@@ -64,7 +64,7 @@ async function explore(bench: Bench): Promise<void> {
     report(
       bench,
       { scenario: 'explorer: first view, compressed', ours: `${first.toFixed(0)} kB`, value: first },
-      { atMost: 180, unit: ' kB' },
+      { atMost: 150, unit: ' kB' },
       first,
     )
     for (const { name, path, goal } of PAGES) {

@@ -12,7 +12,7 @@ export type PlaceShape = Feature<Polygon | MultiPolygon, { readonly code: string
 export interface Outlines {
   readonly shapes: readonly PlaceShape[]
   /** @returns the lines that have one of these areas on one side only */
-  borderOf(codes: { has(code: string): boolean }): MultiLineString
+  borderOf(codes: Codes): MultiLineString
 }
 
 export interface Shapes {
@@ -46,8 +46,10 @@ export function outlinesOf(topology: Topology): Outlines {
     type: 'GeometryCollection',
     geometries,
   } as GeometryCollection) as unknown as FeatureCollection
-  const codeOf = ({ properties, id }: Pick<Feature, 'properties' | 'id'>): string =>
-    String(properties?.code ?? id ?? '')
+  const codeOf = (item: {
+    readonly properties?: { readonly code?: unknown } | null | undefined
+    readonly id?: unknown
+  }): string => String(item.properties?.code ?? item.id ?? '')
   return {
     shapes: collection.features.flatMap((item) => {
       const { geometry, properties } = item
@@ -62,9 +64,7 @@ export function outlinesOf(topology: Topology): Outlines {
       ]
     }),
     borderOf(codes) {
-      const chosen = geometries.filter(({ properties, id }) =>
-        codes.has(codeOf({ properties: properties ?? null, ...(id === undefined ? {} : { id }) })),
-      )
+      const chosen = geometries.filter((geometry) => codes.has(codeOf(geometry)))
       return mesh(
         topology,
         { type: 'GeometryCollection', geometries: chosen } as GeometryCollection,
@@ -95,14 +95,14 @@ function boundsOf(
 /** Space around the areas. */
 const MARGIN = 16
 
-/** @param codes areas to draw; null for all */
-export function layShapes(
-  outlines: Outlines,
-  codes: { has(code: string): boolean } | null,
-  width: number,
-): Shapes {
-  const isShown = codes ?? { has: () => true }
-  const shapes = outlines.shapes.filter(({ properties }) => isShown.has(properties.code))
+/** Anything that says whether it has a code: a set, or values by code. */
+interface Codes {
+  has(code: string): boolean
+}
+
+/** @param codes areas to draw; others are left out */
+export function layShapes(outlines: Outlines, codes: Codes, width: number): Shapes {
+  const shapes = outlines.shapes.filter(({ properties }) => codes.has(properties.code))
   const all = boundsOf(shapes, () => true)
   const onMainland = boundsOf(
     shapes,
@@ -150,7 +150,7 @@ export function layShapes(
   })
   const border: MultiLineString = {
     type: 'MultiLineString',
-    coordinates: flatten(outlines.borderOf(isShown).coordinates),
+    coordinates: flatten(outlines.borderOf(codes).coordinates),
   }
   return {
     border: draw(border) ?? '',

@@ -24,24 +24,23 @@ const double = (value: number): Sql => TEXT(value.toExponential())
 export function lifeTableSql(ages: readonly CountedAge[], months: Sql): Sql {
   const fromOldest = ages.toReversed()
   const counts = fromOldest.map(
-    ({ deaths, residents }) =>
-      sql`struct_pack(d := CAST(${deaths} AS DOUBLE), p := CAST(${residents} AS DOUBLE))`,
+    ({ deaths, residents }) => sql`struct_pack(d := CAST(${deaths} AS DOUBLE), p := ${residents})`,
   )
   const listOfAges = (numberOf: (age: CountedAge) => number): Sql =>
     sql`[${join(
       fromOldest.map((age) => double(numberOf(age))),
       ', ',
     )}]`
-  // d deaths, p residents, m deaths per resident and year, n years of the group, w years that those lose who die in it.
-  const rates = sql`list_transform([${join(counts, ', ')}], lambda x, i: struct_pack(d := x.d, p := x.p, m := 1.2e1 * x.d / (CAST(${months} AS DOUBLE) * x.p), n := ${listOfAges(({ years }) => years ?? 0)}[i], w := ${listOfAges(({ years, livedByDying }) => (years ?? 0) - livedByDying)}[i]))`
+  // d deaths, p residents (integers, because they are added up), m deaths per resident and year, n years of the group, w years that those lose who die in it.
+  const rates = sql`list_transform([${join(counts, ', ')}], lambda x, i: struct_pack(d := x.d, p := x.p, m := 1.2e1 * x.d / (CAST(${months} AS DOUBLE) * CAST(x.p AS DOUBLE)), n := ${listOfAges(({ years }) => years ?? 0)}[i], w := ${listOfAges(({ years, livedByDying }) => (years ?? 0) - livedByDying)}[i]))`
   // q is the probability of dying in the group. e, v and is_defined are those of a table that has the oldest group only.
-  const groups = sql`list_transform(${rates}, lambda x: struct_pack(d := x.d, p := x.p, n := x.n, w := x.w, q := least(1e0, x.n * x.m / (1e0 + x.w * x.m)), e := CASE WHEN x.m > 0e0 THEN 1e0 / x.m ELSE 0e0 END, v := CASE WHEN x.m > 0e0 THEN 1e0 / (x.m * x.m * x.d) ELSE 0e0 END, is_defined := x.p > 0e0 AND x.d > 0e0))`
+  const groups = sql`list_transform(${rates}, lambda x: struct_pack(d := x.d, p := x.p, n := x.n, w := x.w, q := least(1e0, x.n * x.m / (1e0 + x.w * x.m)), e := CASE WHEN x.m > 0e0 THEN 1e0 / x.m ELSE 0e0 END, v := CASE WHEN x.m > 0e0 THEN 1e0 / (x.m * x.m * x.d) ELSE 0e0 END, is_defined := x.p > 0 AND x.d > 0e0))`
   const years = TEXT('x.n - x.q * x.w + (1e0 - x.q) * r.e')
   const variance = TEXT(
     '(1e0 - x.q) * (1e0 - x.q) * r.v + (x.w + r.e) * (x.w + r.e) * (x.q * x.q * (1e0 - x.q) / greatest(x.d, 1e0))',
   )
-  const table = sql`list_reduce(${groups}, lambda r, x: struct_pack(d := x.d, p := r.p + x.p, n := x.n, w := x.w, q := x.q, e := ${years}, v := ${variance}, is_defined := r.is_defined AND x.p > 0e0))`
-  return sql`list_transform([${table}], lambda r: struct_pack(e := r.e, v := r.v, is_defined := r.is_defined AND r.p >= ${double(LIFE_TABLE_PEOPLE_MIN)}))[1]`
+  const table = sql`list_reduce(${groups}, lambda r, x: struct_pack(d := x.d, p := r.p + x.p, n := x.n, w := x.w, q := x.q, e := ${years}, v := ${variance}, is_defined := r.is_defined AND x.p > 0))`
+  return sql`list_transform([${table}], lambda r: struct_pack(e := r.e, v := r.v, is_defined := r.is_defined AND r.p >= ${TEXT(String(LIFE_TABLE_PEOPLE_MIN))}))[1]`
 }
 
 const SCALE = 10 ** LIFE_TABLE_DECIMALS
