@@ -79,26 +79,21 @@ export type Ratio = Pick<
   CatalogMetric,
   'scale' | 'numerator' | 'less' | 'denominator' | 'standardized_by'
 > & { readonly numerator_part?: MetricPart; readonly denominator_part?: MetricPart }
-/** A metric, as far as pages show it. */
-export type Metric = Ratio &
-  Pick<
-    CatalogMetric,
-    | 'code'
-    | 'label'
-    | 'label_en'
-    | 'meaning'
-    | 'meaning_en'
-    | 'unit'
-    | 'decimals'
-    | 'kind'
-    | 'formula'
-    | 'datasets'
-    | 'dimensions'
-  > & { readonly limits: Pick<CatalogMetric['limits'], 'method'> }
-export type Dimension = Pick<
-  CompleteCatalog['dimensions'][number],
-  'code' | 'label' | 'label_en' | 'operators'
->
+/** The name of a metric and how its values are written. */
+export type MetricLabel = Pick<CatalogMetric, 'code' | 'label' | 'label_en' | 'unit' | 'decimals'>
+/** A metric, as far as pages with a form show it. */
+export type Metric = MetricLabel &
+  Ratio &
+  Pick<CatalogMetric, 'meaning' | 'meaning_en' | 'kind' | 'formula' | 'datasets' | 'dimensions'> & {
+    readonly limits: Pick<CatalogMetric['limits'], 'method'>
+  }
+type DimensionLabel = Pick<CompleteCatalog['dimensions'][number], 'code' | 'label' | 'label_en'>
+export type Dimension = DimensionLabel & Pick<CompleteCatalog['dimensions'][number], 'operators'>
+/** Names of metrics and dimensions: what pages without a form show of the catalog. */
+export interface Labels {
+  readonly metrics: readonly MetricLabel[]
+  readonly dimensions: readonly DimensionLabel[]
+}
 export interface Catalog {
   readonly version: string
   readonly metrics: readonly Metric[]

@@ -3,7 +3,7 @@
  * texts to show. Not here: attributes of records (record-texts.ts) and the pages' texts (texts-pt.ts).
  */
 import { sentenceOf } from '../model/note-sentences.ts'
-import type { Catalog, Metric, MetricPart, Note } from './api.ts'
+import type { Labels, Metric, MetricPart, Note } from './api.ts'
 import { formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
 import { ATTRIBUTES } from './record-texts.ts'
@@ -30,7 +30,7 @@ const BASES: Readonly<Record<string, readonly [pt: string, en: string]>> = {
 const LIFE_TABLES: ReadonlySet<string> = new Set(['life_expectancy_at_birth'])
 
 /** @param basis population basis of the question; '' is the census @returns a formula with labels for a ratio, a sentence for a measure */
-export function formulaText(metric: Metric, catalog: Catalog, language: Language, basis = ''): string {
+export function formulaText(metric: Metric, catalog: Labels, language: Language, basis = ''): string {
   const {
     scale = 1,
     numerator,
@@ -99,7 +99,7 @@ function withThousands(note: Note, language: Language): Note {
 }
 
 /** @returns the sentence of a note; in Portuguese, labels replace codes */
-export function noteText(note: Note, catalog: Catalog, language: Language): string {
+export function noteText(note: Note, catalog: Labels, language: Language): string {
   const written = withThousands(note, language)
   if (language === 'en') return sentenceOf(written, language)
   return sentenceOf(written, language, (code) => {

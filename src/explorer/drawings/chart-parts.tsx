@@ -1,7 +1,7 @@
 /** Parts that the charts of an answer share: figure with title and unit, names of rows, series over time, sizes and legends. */
 import type { ComponentChildren } from 'preact'
 import { limitsOf } from '../analysis.ts'
-import type { Catalog, Metric, QueryRow } from '../api.ts'
+import type { Labels, MetricLabel, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
@@ -11,7 +11,7 @@ import { type Question, timeOf } from '../question.ts'
 
 export interface ChartProps {
   readonly question: Question
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly rows: readonly QueryRow[]
 }
 
@@ -37,7 +37,7 @@ export const shorten = (text: string, length: number): string =>
 
 export function useChart({ question, catalog }: ChartProps): {
   readonly code: string
-  readonly metric: Metric | undefined
+  readonly metric: MetricLabel | undefined
   readonly label: string
   readonly show: (value: number) => string
 } {
@@ -50,7 +50,7 @@ export function useChart({ question, catalog }: ChartProps): {
 
 export function Chart(props: {
   readonly label: string
-  readonly metric: Metric | undefined
+  readonly metric: MetricLabel | undefined
   /** Number of drawn rows or series when there are more; else null. */
   readonly limit: number | null
   readonly children: ComponentChildren
@@ -183,7 +183,7 @@ export function Hatch({ id }: { readonly id: string }) {
 
 /** Value ranges of quantile classes, and stripes where something has no data. */
 export function ClassLegend(props: {
-  readonly metric: Metric | undefined
+  readonly metric: MetricLabel | undefined
   /** Upper bounds, ascending. */
   readonly bounds: readonly number[]
   readonly lowest: number

@@ -6,7 +6,15 @@ import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import { LEVEL_CONSTANTS, type LimitLevel } from '../../model/limits/levels.ts'
 import { limitsOf } from '../analysis.ts'
-import { type Api, codeOf, type Metric, orNull, type QueryAnswer, type QueryRow } from '../api.ts'
+import {
+  type Api,
+  type Catalog,
+  codeOf,
+  type Metric,
+  orNull,
+  type QueryAnswer,
+  type QueryRow,
+} from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
@@ -129,10 +137,13 @@ interface Dot {
   readonly place: 'above' | 'below' | 'inside'
 }
 
-export function Funnel(props: ChartProps & { readonly funnel: FunnelNumbers | null }) {
+export function Funnel(
+  props: ChartProps & { readonly catalog: Catalog; readonly funnel: FunnelNumbers | null },
+) {
   const { question, catalog, rows, funnel } = props
   const { language } = useSite()
-  const { code, metric, label, show } = useChart(props)
+  const { code, label, show } = useChart(props)
+  const metric = metricOf(catalog, code)
   const texts = CHART_TEXTS[language]
   const kind = funnelOf(question, metric)
   const centre = funnel?.centre ?? null

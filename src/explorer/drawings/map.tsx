@@ -4,7 +4,7 @@
  */
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Topology } from 'topojson-specification'
-import type { Api, Catalog, QueryAnswer } from '../api.ts'
+import type { Api, Labels, QueryAnswer } from '../api.ts'
 import { ApiFailure, codeOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
@@ -74,7 +74,7 @@ export function loadMapOutlines(api: Api, question: Question, isNear = false): P
 
 export function PlaceMap(props: {
   readonly question: Question
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly answer: QueryAnswer
 }) {
   const { question, catalog, answer } = props

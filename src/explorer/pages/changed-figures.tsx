@@ -1,18 +1,12 @@
 /** Table of how much the newest promotion changed in the months that it revised. The browser loads it, because it compares releases row by row. */
 import { useEffect, useState } from 'preact/hooks'
 import type { ChangeFigures } from '../../answers/releases.ts'
-import { type Answer, ApiFailure, type Catalog } from '../api.ts'
+import { type Answer, ApiFailure, type Labels } from '../api.ts'
 import { formatMonth } from '../numbers.ts'
 import { ComparedTable } from '../parts/panels.tsx'
 import { useSite } from '../parts/site.tsx'
 
-export function ChangedFigures({
-  release,
-  catalog,
-}: {
-  readonly release: string
-  readonly catalog: Catalog
-}) {
+export function ChangedFigures({ release, catalog }: { readonly release: string; readonly catalog: Labels }) {
   const { t, api, language } = useSite()
   const [figures, setFigures] = useState<ChangeFigures['figures'] | null>(null)
   useEffect(() => {

@@ -1,9 +1,9 @@
 /** Questions to start from, where the catalog has what they need. */
-import type { Catalog } from '../api.ts'
+import type { Labels } from '../api.ts'
 import { EMPTY_QUESTION, type Question } from '../question.ts'
 
 /** @param newest newest month, YYYY-MM @returns titles and questions */
-export function examplesOf(catalog: Catalog, language: 'pt' | 'en', newest: string): [string, Question][] {
+export function examplesOf(catalog: Labels, language: 'pt' | 'en', newest: string): [string, Question][] {
   const has = (code: string): boolean =>
     catalog.metrics.some((metric) => metric.code === code) ||
     catalog.dimensions.some((dimension) => dimension.code === code)

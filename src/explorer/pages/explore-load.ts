@@ -4,6 +4,7 @@ import {
   ApiFailure,
   type Catalog,
   findMember,
+  type Labels,
   type LineageAnswer,
   type Member,
   type Metric,
@@ -92,9 +93,27 @@ const labelsOf = ({ label, label_en }: MetricPart): MetricPart => ({
 const meaningOf = ({ meaning, meaning_en }: Metric): Pick<Metric, 'meaning' | 'meaning_en'> =>
   meaning === undefined || meaning_en === undefined ? {} : { meaning, meaning_en }
 
-export async function loadCatalog(api: Api): Promise<Catalog> {
-  const { data } = await api.get<{ readonly data: Catalog }>('/v1/analytics/catalog')
-  // Keep only what pages show, because each page embeds the catalog.
+const fetchCatalog = async (api: Api): Promise<Catalog> =>
+  (await api.get<{ readonly data: Catalog }>('/v1/analytics/catalog')).data
+
+/** Keeps only names, because each page embeds what it shows. */
+export async function loadLabels(api: Api): Promise<Labels> {
+  const { metrics, dimensions } = await fetchCatalog(api)
+  return {
+    metrics: metrics.map(({ code, label, label_en, unit, decimals }) => ({
+      code,
+      label,
+      label_en,
+      unit,
+      decimals,
+    })),
+    dimensions: dimensions.map(({ code, label, label_en }) => ({ code, label, label_en })),
+  }
+}
+
+async function loadCatalog(api: Api): Promise<Catalog> {
+  const data = await fetchCatalog(api)
+  // Keep only what the form shows.
   return {
     version: data.version,
     metrics: data.metrics.map((metric) => ({

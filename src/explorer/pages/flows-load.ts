@@ -2,9 +2,9 @@
 import {
   type Api,
   ApiFailure,
-  type Catalog,
   codeOf,
   findMember,
+  type Labels,
   type Member,
   type Note,
   nameOf,
@@ -14,7 +14,7 @@ import {
 import type { LoadContext } from '../page.ts'
 import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
 import { TEXTS } from '../texts.ts'
-import { loadCatalog } from './explore-load.ts'
+import { loadLabels } from './explore-load.ts'
 
 /** Levels that admissions have at both ends. */
 export const FLOW_LEVELS: readonly string[] = ['municipality', 'health_region', 'state']
@@ -82,7 +82,7 @@ export interface Pair {
 }
 
 export interface FlowsData {
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly level: string
   readonly code: string
   readonly name: string
@@ -292,7 +292,7 @@ export async function loadFlows(
   const chosen = { from: search.get('from') ?? '', to: search.get('to') ?? '' }
   const place = { level, code, by }
   const [catalog, months, member, ufOf] = await Promise.all([
-    loadCatalog(api),
+    loadLabels(api),
     api.get<{ readonly data: readonly Member[] }>(
       '/v1/analytics/dimensions/reference_period/values?limit=250',
     ),

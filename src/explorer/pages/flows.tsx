@@ -3,7 +3,7 @@
  * link to their questions; a pair of bars for each place compares both directions. Everything is drawn by the server, too.
  */
 import type { ComponentChildren } from 'preact'
-import type { Catalog } from '../api.ts'
+import type { Labels } from '../api.ts'
 import { noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
@@ -239,7 +239,7 @@ function Pairs(props: {
   readonly pairs: readonly Pair[]
   readonly count: number
   readonly level: string
-  readonly catalog: Catalog
+  readonly catalog: Labels
 }) {
   const { t, language } = useSite()
   const { pairs, count, level, catalog } = props

@@ -4,7 +4,7 @@
  */
 
 import { SEARCH_MAX } from '../../text-limits.ts'
-import type { Answer, Catalog, PromotionChanges, QueryAnswer, ReleaseInfo } from '../api.ts'
+import type { Answer, Labels, PromotionChanges, QueryAnswer, ReleaseInfo } from '../api.ts'
 import { codeOf, nameOf, orNull } from '../api.ts'
 import type { ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
@@ -22,10 +22,10 @@ import { bodyOf, change, EMPTY_QUESTION, type Question } from '../question.ts'
 import type { Texts } from '../texts.ts'
 import { ChangedFigures } from './changed-figures.tsx'
 import { examplesOf } from './examples.ts'
-import { loadCatalog } from './explore-load.ts'
+import { loadLabels } from './explore-load.ts'
 
 interface HomeData {
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly figures: readonly ProfileIndicator[]
   readonly releases: readonly ReleaseInfo[]
   /** The newest promotion; null before the first one. */
@@ -67,7 +67,7 @@ const questionOfMap = (metric: string): Question =>
 async function load({ api, visit }: LoadContext): Promise<HomeData> {
   const requested = new URLSearchParams(visit.search).get('map')
   const [catalog, profile, releases, changes] = await Promise.all([
-    loadCatalog(api),
+    loadLabels(api),
     api.get<ProfileAnswer>('/v1/profiles/country/BR'),
     api.get<Answer<readonly ReleaseInfo[]>>('/v1/releases'),
     api.get<Answer<readonly PromotionChanges[]>>('/v1/changes?limit=1'),
@@ -285,7 +285,7 @@ function Holdings({ releases }: { readonly releases: readonly ReleaseInfo[] }) {
 }
 
 /** Shows what the newest promotion changed. */
-function Changes(props: { readonly changes: PromotionChanges | null; readonly catalog: Catalog }) {
+function Changes(props: { readonly changes: PromotionChanges | null; readonly catalog: Labels }) {
   const { changes, catalog } = props
   const { t, language, href, isLive } = useSite()
   const questionHref = useQuestionHref()

@@ -1,7 +1,7 @@
 /** The page of an indicator: what it says, the states from the largest value on, its course, and the answer to take along. */
 import { Fragment } from 'preact'
 import type { CatalogMetric } from '../../answers/catalog.ts'
-import { type Answer, type Api, type Catalog, codeOf, orNull, type QueryAnswer } from '../api.ts'
+import { type Answer, type Api, codeOf, type Labels, orNull, type QueryAnswer } from '../api.ts'
 import { formulaText, unitOutsideLabel } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
 import { CHART_TEXTS } from '../drawings/texts.ts'
@@ -11,10 +11,10 @@ import { VerifyPanel } from '../parts/panels.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
 import { change, EMPTY_QUESTION, pageBodyOf, type Question } from '../question.ts'
-import { loadCatalog } from './explore-load.ts'
+import { loadLabels } from './explore-load.ts'
 
 interface IndicatorData {
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly metric: CatalogMetric
   /** The states by the metric; null where it has no states, or the release no answer. */
   readonly ranking: { readonly question: Question; readonly answer: QueryAnswer } | null
@@ -58,7 +58,7 @@ async function load(
   { code = '' }: Readonly<Record<string, string>>,
 ): Promise<IndicatorData> {
   const [catalog, { data: metric, meta }] = await Promise.all([
-    loadCatalog(api),
+    loadLabels(api),
     api.get<Answer<CatalogMetric>>(`/v1/analytics/metrics/${code}`),
   ])
   const ask = async (question: Question): Promise<IndicatorData['ranking']> => {

@@ -4,7 +4,7 @@
  */
 
 import { SEARCH_MAX } from '../../text-limits.ts'
-import { type Catalog, orNull, type Page } from '../api.ts'
+import { type Labels, orNull, type Page } from '../api.ts'
 import type { Profile, ProfileAnswer, ProfilePlace } from '../api-profiles.ts'
 import { noteText } from '../catalog-texts.ts'
 import { PointsMap } from '../drawings/points-map.tsx'
@@ -16,7 +16,7 @@ import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
 import { WhenNear } from '../parts/when-near.tsx'
 import { change, EMPTY_QUESTION } from '../question.ts'
 import { CompareLink } from './compare.tsx'
-import { loadCatalog } from './explore-load.ts'
+import { loadLabels } from './explore-load.ts'
 
 interface Facility {
   readonly cnes_code: string
@@ -26,7 +26,7 @@ interface Facility {
 }
 
 interface PlaceData {
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly profile: Profile
   readonly meta: ProfileAnswer['meta']
   readonly residents: ResidentsData | null
@@ -65,7 +65,7 @@ async function load(
   const facilitiesQuery = filter === undefined ? '' : `${filter}=${code}`
   const search = text === '' ? '' : `&${new URLSearchParams({ search: text })}`
   const [catalog, { data: profile, meta }, facilities] = await Promise.all([
-    loadCatalog(api),
+    loadLabels(api),
     api.get<ProfileAnswer>(`/v1/profiles/${level}/${code}`),
     facilitiesQuery === ''
       ? null

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import type { ComparedRow } from '../../answers/analytics.ts'
-import type { Catalog, LineageAnswer, QueryAnswer, Source } from '../api.ts'
+import type { Catalog, Labels, LineageAnswer, QueryAnswer, Source } from '../api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import { bodyOf, change, type Question, RECORDS_MAX, writeCell, writeQuestion } from '../question.ts'
@@ -217,7 +217,7 @@ function snippets(
 
 export function VerifyPanel(props: {
   readonly question: Question
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly answer: QueryAnswer
 }) {
   const { question, catalog, answer } = props
@@ -321,7 +321,7 @@ export interface Comparison {
 
 export function ChangesPanel(props: {
   readonly question: Question
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly comparison: Comparison
 }) {
   const { question, catalog, comparison } = props
@@ -343,7 +343,7 @@ export function ChangesPanel(props: {
 /** Values before and now, their differences, and how many records came, went or changed. @param props.head head of the first column */
 export function ComparedTable(props: {
   readonly rows: readonly ComparedRow[]
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly head: string
 }) {
   const { rows, catalog, head } = props

@@ -1,8 +1,8 @@
 /** Admissions of a place's residents, for the page of the place: avoidable ones, those elsewhere, and groups of avoidable ones. */
 import {
   type Api,
-  type Catalog,
   codeOf,
+  type Labels,
   type Note,
   nameOf,
   orNull,
@@ -82,7 +82,7 @@ export async function loadResidents(api: Api, places: readonly Column[]): Promis
   }
 }
 
-export function ResidentAdmissions(props: { readonly catalog: Catalog; readonly data: ResidentsData }) {
+export function ResidentAdmissions(props: { readonly catalog: Labels; readonly data: ResidentsData }) {
   const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
   const { catalog } = props

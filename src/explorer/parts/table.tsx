@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact'
 import { ANALYSIS_TEXTS, limitsOf, significanceOf, statusOf } from '../analysis.ts'
-import type { Catalog, Dimension, Metric, QueryAnswer, QueryRow } from '../api.ts'
+import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
@@ -18,15 +18,19 @@ export const labelOf = (
   language: Language,
 ): string => (language === 'pt' ? entry?.label : entry?.label_en) ?? ''
 
-export const metricOf = (catalog: Catalog, code: string): Metric | undefined =>
-  catalog.metrics.find((metric) => metric.code === code)
+export const metricOf = <Found extends { readonly code: string }>(
+  catalog: { readonly metrics: readonly Found[] },
+  code: string,
+): Found | undefined => catalog.metrics.find((metric) => metric.code === code)
 
-export const dimensionOf = (catalog: Catalog, code: string): Dimension | undefined =>
-  catalog.dimensions.find((dimension) => dimension.code === code)
+export const dimensionOf = <Found extends { readonly code: string }>(
+  catalog: { readonly dimensions: readonly Found[] },
+  code: string,
+): Found | undefined => catalog.dimensions.find((dimension) => dimension.code === code)
 
 interface Column {
   readonly name: string
-  readonly metric: Metric | undefined
+  readonly metric: MetricLabel | undefined
   readonly label: string
   /** Shorter label for columns next to the metric's main column. */
   readonly short?: string
@@ -38,7 +42,7 @@ interface Column {
 }
 
 /** @param base name of what a change compares with @returns the columns of each metric; a change adds its base, difference and percentage */
-export function columnsOf(question: Question, catalog: Catalog, language: Language, base: string): Column[] {
+export function columnsOf(question: Question, catalog: Labels, language: Language, base: string): Column[] {
   const t = TEXTS[language]
   return question.metrics.flatMap((code) => {
     const metric = metricOf(catalog, code)
@@ -76,7 +80,7 @@ export const keyOfRow = (row: QueryRow, groupBy: readonly string[]): Record<stri
 
 export function ResultTable(props: {
   readonly question: Question
-  readonly catalog: Catalog
+  readonly catalog: Labels
   readonly answer: QueryAnswer
   readonly rows: readonly QueryRow[]
 }) {
