@@ -6,8 +6,6 @@ export interface AccessClass {
   readonly number: number
   readonly name: string
   readonly language: Language
-  /** Release id → first half of its tags, filled by etag.ts. */
-  readonly tags: Map<string, string>
 }
 
 const CLASSES = new Map<string, AccessClass>()
@@ -19,7 +17,7 @@ function makeClass(language: Language, capabilities: string): AccessClass {
   let accessClass = CLASSES.get(name)
   if (accessClass === undefined) {
     classCount += 1
-    accessClass = { number: classCount, name, language, tags: new Map() }
+    accessClass = { number: classCount, name, language }
     if (CLASSES.size >= CLASSES_MAX) CLASSES.clear()
     CLASSES.set(name, accessClass)
   }

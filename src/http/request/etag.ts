@@ -6,25 +6,6 @@ import type { RequestState } from './state.ts'
 
 /** Tags of compressed bodies have this suffix, because their bytes differ. */
 const ENCODED_TAG = /-(br|gzip|deflate)"$/
-const TAGS_MAX = 100
-
-function tagBase({ name, tags }: AccessClass, releaseId: string): string {
-  let tag = tags.get(releaseId)
-  if (tag === undefined) {
-    tag = hash('sha256', [VERSION, releaseId, name].join('\n'), 'base64url').slice(0, 22)
-    if (tags.size >= TAGS_MAX) tags.clear()
-    tags.set(releaseId, tag)
-  }
-  return tag
-}
-
-/** FNV-1a. Tags are compared for the same URL only, so a weak checksum suffices to tell URLs apart. */
-function checksum(text: string): string {
-  let sum = 0x811c9dc5
-  for (let index = 0; index < text.length; index += 1)
-    sum = Math.imul(sum ^ text.charCodeAt(index), 0x01000193)
-  return (sum >>> 0).toString(36)
-}
 
 /**
  * Sets ETag and Cache-Control for an answer from a release.
@@ -38,7 +19,8 @@ export function setValidators(
   state: RequestState,
   isPinned: boolean,
 ): boolean {
-  state.tag = `"${tagBase(access, state.releaseId ?? '')}-${checksum(url)}"`
+  const covered = [VERSION, state.releaseId, access.name, url].join('\n')
+  state.tag = `"${hash('sha256', covered, 'base64url').slice(0, 22)}"`
   state.cacheControl = isPinned ? 'private, max-age=31536000, immutable' : 'private, no-cache'
   // `*` matches any existing answer, which is unknown until the answer is computed.
   return !isWildcard(ifNoneMatch) && matchesTag(ifNoneMatch, state.tag)
