@@ -41,7 +41,11 @@ export function findPage(
 }
 
 /** @returns the page's data, or the API problem that prevented it; @throws other errors, which are defects */
-export async function loadVisit(visit: Visit, api: Api | null, isLive: boolean): Promise<Loaded> {
+export async function loadVisit(
+  visit: Visit,
+  api: Api | null,
+  { isLive, shown = null }: { readonly isLive: boolean; readonly shown?: unknown },
+): Promise<Loaded> {
   const found = findPage(visit.path)
   const language = languageOfVisit(visit.search)
   if (found === null)
@@ -51,7 +55,10 @@ export async function loadVisit(visit: Visit, api: Api | null, isLive: boolean):
     }
   if (api === null) return { kind: 'locked' }
   try {
-    return { kind: 'data', data: await found.page.load({ visit, api, language, isLive }, found.params) }
+    return {
+      kind: 'data',
+      data: await found.page.load({ visit, api, language, isLive, shown }, found.params),
+    }
   } catch (error) {
     if (error instanceof ApiFailure) return { kind: 'problem', problem: error.problem }
     throw error

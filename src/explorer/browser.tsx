@@ -106,15 +106,28 @@ function draw(): void {
 }
 
 let turn = 0
-/** Loads and draws a page. @returns false when the visitor went on to another page meanwhile */
-async function show(visit: Visit): Promise<boolean> {
+/** @returns data of the page on show, where the same page is visited in the same language */
+function shownFor(visit: Visit): unknown {
+  const { loaded, visit: before } = state
+  const isSamePage =
+    findPage(visit.path)?.page === findPage(before.path)?.page &&
+    languageOfVisit(visit.search) === languageOfVisit(before.search)
+  return isSamePage && loaded.kind === 'data' ? loaded.data : null
+}
+
+/**
+ * Loads and draws a page.
+ * @param shown data that the page may keep lists of; null when another key loaded them
+ * @returns false when the visitor went on to another page meanwhile
+ */
+async function show(visit: Visit, shown: unknown = shownFor(visit)): Promise<boolean> {
   turn += 1
   const thisTurn = turn
   const content = document.getElementById('content')
   content?.setAttribute('aria-busy', 'true')
   let loaded: Loaded
   try {
-    loaded = await loadVisit(visit, state.api, true)
+    loaded = await loadVisit(visit, state.api, { isLive: true, shown })
   } catch {
     loaded = { kind: 'problem', problem: { status: 500, code: 'internal', title: '', detail: '' } }
   }
@@ -153,7 +166,7 @@ function useKey(secret: string): void {
   else sessionStorage.setItem(KEY_NAME, secret)
   state.key = secret
   renewApi()
-  void show(state.visit)
+  void show(state.visit, null)
 }
 
 function renewApi(): void {
@@ -288,5 +301,6 @@ if (theme === 'light' || theme === 'dark') document.documentElement.dataset.them
 renewApi()
 draw()
 // Load again with this tab's key, and for charts and maps, which need all rows while the server sends one page.
-if (state.key !== '' || (state.loaded.kind === 'data' && readQuestion(state.visit.search).view !== 'table'))
+if (state.key !== '') void show(state.visit, null)
+else if (state.loaded.kind === 'data' && readQuestion(state.visit.search).view !== 'table')
   void show(state.visit)

@@ -165,7 +165,7 @@ export function createExplorer(
     const isEmbedded = path === EMBED_PATH
     if (isEmbedded && !mayEmbed) return null
     const visit = { path, search }
-    const loaded = await loadVisit(visit, api, false)
+    const loaded = await loadVisit(visit, api, { isLive: false })
     return {
       status: loaded.kind === 'problem' ? loaded.problem.status : 200,
       headers: {

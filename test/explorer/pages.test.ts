@@ -1,7 +1,9 @@
 /** The explorer's pages as the server draws them: whole without a script, closed to what comes from elsewhere. */
 import t from 'tap'
 import { type Api, findMember } from '../../src/explorer/api.ts'
+import { loadVisit } from '../../src/explorer/app.tsx'
 import { formatMonth } from '../../src/explorer/numbers.ts'
+import type { ExploreData } from '../../src/explorer/pages/explore-load.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -40,7 +42,8 @@ const shown = (value: number, decimals: number): string =>
     value,
   )
 
-t.test('members are found by their exact code, and nothing is asked for without a dimension', async (t) => {
+/** @returns an API over HTTP, and the paths that it is asked for */
+function listeningApi(): { readonly api: Api; readonly paths: string[] } {
   const paths: string[] = []
   const api: Api = {
     async get(path) {
@@ -50,8 +53,16 @@ t.test('members are found by their exact code, and nothing is asked for without 
       })
       return await response.json()
     },
-    post: () => Promise.reject(new Error('nothing is sent')),
+    async post<Found>(path: string, body: unknown) {
+      paths.push(path)
+      return (await ask(body, path)) as Found
+    },
   }
+  return { api, paths }
+}
+
+t.test('members are found by their exact code, and nothing is asked for without a dimension', async (t) => {
+  const { api, paths } = listeningApi()
   t.equal((await findMember(api, 'state', 'PA'))?.name, 'Pará', 'the first member that matches is Amapá')
   t.equal(await findMember(api, 'state', 'P'), undefined)
   paths.length = 0
@@ -59,6 +70,32 @@ t.test('members are found by their exact code, and nothing is asked for without 
   t.same(paths, [], 'every dimension has its members at hand')
   const { state = [] } = await searchDimensions(api, 'state,none', 'para')
   t.ok(state.some(({ code }) => code === 'PB'))
+})
+
+t.test('the next question keeps the lists of its form while the release is the same', async (t) => {
+  const { api, paths } = listeningApi()
+  const load = async (search: string, shown: unknown = null): Promise<ExploreData> => {
+    paths.length = 0
+    const loaded = await loadVisit({ path: '/explorer', search }, api, { isLive: true, shown })
+    if (loaded.kind !== 'data') throw new Error(`${search}: ${loaded.kind}`)
+    return loaded.data as ExploreData
+  }
+  const isList = (path: string): boolean => /catalog|values/.test(path)
+  const before = await load('?m=bed_capacity_existing&by=state&in.municipality=1200401')
+  t.ok(paths.filter(isList).length > 10)
+  const next = '?m=bed_capacity_sus&by=health_region&in.state=AC&in.municipality=1200203'
+  const anew = await load(next)
+  t.same(await load(next, before), anew)
+  t.same(paths.filter(isList), ['/v1/analytics/dimensions/municipality/values?search=1200203&limit=250'])
+  const { answer } = before
+  if (answer === null) throw new Error('no answer')
+  const other = { ...before, answer: { ...answer, meta: { ...answer.meta, release_id: 'another' } } }
+  t.same(await load(next, other), anew)
+  t.ok(paths.filter(isList).length > 10, 'lists of another release are not kept')
+  const group = '&group.name=G&group.in=1200401,1200203'
+  const grouped = await load(`${next}${group}`, before)
+  t.same(grouped, await load(`${next}${group}`))
+  t.same(await load(next, grouped), anew, 'the next question has no group')
 })
 
 t.test('a question’s page has every number of its answer, without a script', async (t) => {

@@ -11,6 +11,7 @@ import {
   type MetricPart,
   type Problem,
   type QueryAnswer,
+  queryString,
   type Ratio,
   type ReleaseInfo,
 } from '../api.ts'
@@ -139,36 +140,48 @@ async function loadCatalog(api: Api): Promise<Catalog> {
   }
 }
 
-async function loadForm(
+/** What the form offers besides the releases. */
+type Lists = Pick<FormData, 'catalog' | 'periods' | 'members'> & { readonly synthetic: boolean }
+
+const fetchValues = (
+  api: Api,
+  { release }: Question,
+  dimension: string,
+  limit: number,
+): Promise<{ readonly data: readonly Member[]; readonly meta: { readonly synthetic?: boolean } }> =>
+  api.get(
+    `/v1/analytics/dimensions/${dimension}/values${queryString({ limit: String(limit), expected_release_id: release })}`,
+  )
+
+async function loadLists(api: Api, question: Question): Promise<Lists> {
+  const [catalog, months] = await Promise.all([
+    loadCatalog(api),
+    fetchValues(api, question, 'reference_period', MEMBERS_MAX),
+  ])
+  const listed = catalog.dimensions.map(({ code }) => code).filter((code) => LISTED_DIMENSIONS.has(code))
+  return {
+    catalog,
+    periods: months.data.map(({ code }) => String(code)).sort((left, right) => (left < right ? 1 : -1)),
+    members: await loadMembers(api, question, [...listed, ...filteredDimensions(question, catalog)]),
+    synthetic: months.meta.synthetic === true,
+  }
+}
+
+const filteredDimensions = ({ filters }: Question, { dimensions }: Catalog): string[] =>
+  Object.keys(filters).filter((code) => dimensions.some((dimension) => dimension.code === code))
+
+/** @returns members of dimensions that the form lists, and those that filters of other dimensions name */
+async function loadMembers(
   api: Api,
   question: Question,
-): Promise<Omit<FormData, 'unresolved'> & { readonly synthetic: boolean }> {
-  const pin = question.release === '' ? '' : `&expected_release_id=${encodeURIComponent(question.release)}`
-  const valuesOf = (dimension: string, more: string) =>
-    api.get<{ readonly data: readonly Member[]; readonly meta: { readonly synthetic?: boolean } }>(
-      `/v1/analytics/dimensions/${dimension}/values?${more}${pin}`,
-    )
-  const [catalog, months, releases] = await Promise.all([
-    loadCatalog(api),
-    valuesOf('reference_period', 'limit=250'),
-    api.get<{ readonly data: readonly ReleaseInfo[] }>('/v1/releases').catch((error) => {
-      problemOf(error)
-      return { data: [] }
-    }),
-  ])
-  const dimensionCodes = new Set(catalog.dimensions.map(({ code }) => code))
-  const filtered = Object.keys(question.filters).filter((dimension) => dimensionCodes.has(dimension))
-  const members: Record<string, { isWhole: boolean; list: readonly Member[] }> = {}
+  dimensions: readonly string[],
+): Promise<FormData['members']> {
+  const members: Record<string, FormData['members'][string]> = {}
   await Promise.all(
-    [
-      ...new Set([
-        ...filtered,
-        ...[...LISTED_DIMENSIONS].filter((dimension) => dimensionCodes.has(dimension)),
-      ]),
-    ].map(async (dimension) => {
+    [...new Set(dimensions)].map(async (dimension) => {
       try {
         if (LISTED_DIMENSIONS.has(dimension)) {
-          const { data } = await valuesOf(dimension, `limit=${MEMBERS_MAX}`)
+          const { data } = await fetchValues(api, question, dimension, MEMBERS_MAX)
           members[dimension] = { isWhole: true, list: data.filter(({ code }) => code !== null) }
           return
         }
@@ -183,14 +196,36 @@ async function loadForm(
       }
     }),
   )
-  return {
-    catalog,
-    periods: months.data.map(({ code }) => String(code)).sort((left, right) => (left < right ? 1 : -1)),
-    releases: releases.data,
-    members,
-    synthetic: months.meta.synthetic === true,
-  }
+  return members
 }
+
+/** @returns the lists on show where the answer is from the same release, which never changes; otherwise those of today */
+async function listsFor(
+  { api, shown }: LoadContext<ExploreData>,
+  question: Question,
+  answering: ReturnType<typeof loadAnswer>,
+): Promise<Lists> {
+  // The catalog of a page with a group has one dimension more.
+  if (shown === null || shown.answer === null || shown.question.group !== null)
+    return loadLists(api, question)
+  const answer = await answering
+  if (answer === null || !('meta' in answer) || answer.meta.release_id !== shown.answer.meta.release_id)
+    return loadLists(api, question)
+  const { catalog, periods, synthetic } = shown
+  const listed = Object.entries(shown.members).filter(([code]) => LISTED_DIMENSIONS.has(code))
+  const unlisted = filteredDimensions(question, catalog).filter((code) => !LISTED_DIMENSIONS.has(code))
+  const named = await loadMembers(api, question, unlisted)
+  return { catalog, periods, members: { ...Object.fromEntries(listed), ...named }, synthetic }
+}
+
+const loadReleases = (api: Api): Promise<readonly ReleaseInfo[]> =>
+  api.get<{ readonly data: readonly ReleaseInfo[] }>('/v1/releases').then(
+    ({ data }) => data,
+    (error) => {
+      problemOf(error)
+      return []
+    },
+  )
 
 async function loadRecords(
   api: Api,
@@ -271,7 +306,7 @@ const withGroupDimension = (catalog: Catalog, group: OwnGroup | null): Catalog =
 
 /** @returns the answer or why there is none; null for a question without metrics */
 async function loadAnswer(
-  { api, isLive }: LoadContext,
+  { api, isLive }: Pick<LoadContext, 'api' | 'isLive'>,
   question: Question,
 ): Promise<QueryAnswer | Problem | null> {
   if (question.metrics.length === 0) return null
@@ -283,17 +318,20 @@ async function loadAnswer(
   }
 }
 
-export async function loadQuestion(context: LoadContext): Promise<ExploreData> {
+export async function loadQuestion(context: LoadContext<ExploreData>): Promise<ExploreData> {
   const { visit, api, isLive } = context
   const { question, unresolved } = await resolveGroup(api, readQuestion(visit.search))
   // The map shows why outlines are missing; here they only begin to load.
   if (isLive && question.view === 'map' && hasMap(question)) loadMapOutlines(api, question).catch(() => null)
-  const [answer, { synthetic, ...found }] = await Promise.all([
-    loadAnswer(context, question),
-    loadForm(api, question),
+  const answering = loadAnswer(context, question)
+  const [answer, releases, { synthetic, ...found }] = await Promise.all([
+    answering,
+    loadReleases(api),
+    listsFor(context, question, answering),
   ])
   const form: FormData = {
     ...found,
+    releases,
     unresolved,
     catalog: withGroupDimension(found.catalog, question.group),
   }
