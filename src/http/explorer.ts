@@ -7,6 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { constants, gzipSync } from 'node:zlib'
 import { type Answer, type Api, ApiFailure, type Problem, type PromotionChanges } from '../explorer/api.ts'
 import { loadVisit } from '../explorer/app.tsx'
 import { type Assets, renderDocument } from '../explorer/document.tsx'
@@ -88,6 +89,8 @@ export function apiOf(inject: Inject, authorization: string, language: string): 
 interface Asset {
   readonly type: string
   readonly bytes: Buffer
+  /** Compressed when it is first requested, once and well, because an asset is the larger part of a first view. */
+  readonly gzip: () => Buffer
 }
 
 /** Reads the built browser files, whose names contain their digest. Empty when nothing was built. */
@@ -105,9 +108,15 @@ function readAssets(): { readonly names: Assets; readonly files: ReadonlyMap<str
     for (const name of entries.filter((entry) => /^[\w]+-[A-Z0-9]{8}\.(js|css)$/.test(entry))) {
       const isScript = name.endsWith('.js')
       const address = `/explorer/assets/${name}`
+      const bytes = readFileSync(join(path, name))
+      let gzip: Buffer | undefined
       files.set(address, {
         type: isScript ? 'text/javascript; charset=utf-8' : 'text/css; charset=utf-8',
-        bytes: readFileSync(join(path, name)),
+        bytes,
+        gzip: () => {
+          gzip ??= gzipSync(bytes, { level: constants.Z_BEST_COMPRESSION })
+          return gzip
+        },
       })
       names[isScript ? 'script' : 'style'] = address
     }
@@ -147,7 +156,7 @@ export function createExplorer(
       return {
         status: 200,
         headers: { 'cache-control': 'public, max-age=31536000, immutable' },
-        body: { kind: 'content', type: asset.type, content: asset.bytes },
+        body: { kind: 'content', type: asset.type, content: asset.bytes, gzip: asset.gzip },
       }
     if (path.startsWith('/explorer/assets/')) return null
     const language = languageOfVisit(search)

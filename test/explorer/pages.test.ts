@@ -136,9 +136,13 @@ t.test('nothing is loaded from elsewhere or run in place', async (t) => {
   for (const [, address = ''] of html.matchAll(/(?:src|href)="([^"]*)"/g))
     t.match(address, /^(\/|#|data:,)/, address)
   for (const [, address = ''] of html.matchAll(/(?:src|href)="(\/explorer\/assets\/[^"]*)"/g)) {
-    const asset = await get(address)
+    const asset = await get(address, { 'accept-encoding': 'identity' })
     t.equal(asset.status, 200)
     t.match(asset.headers.get('cache-control'), /immutable/)
+    const compressed = await get(address, { 'accept-encoding': 'gzip' })
+    t.equal(compressed.headers.get('content-encoding'), 'gzip')
+    t.ok(Number(compressed.headers.get('content-length')) < asset.html.length / 2)
+    t.equal(compressed.html, asset.html)
   }
   t.equal((await get('/explorer/assets/browser-00000000.js')).status, 404)
 })

@@ -36,6 +36,8 @@ export type Body =
       readonly content: Readable | string | Buffer
       /** Never compress, because clients may request byte ranges. */
       readonly isRaw?: boolean
+      /** @returns the compressed bytes, where they are kept */
+      readonly gzip?: () => Buffer
     }
 
 export interface SendContext {
@@ -142,9 +144,7 @@ export function createSender({ origins, writesTogether, isLastResponse }: Sender
         }),
       )
     }
-    const bytes = isCompressed
-      ? ((body.kind === 'envelope' ? body.gzip?.() : undefined) ?? compress(plain))
-      : plain
+    const bytes = isCompressed ? (body.gzip?.() ?? compress(plain)) : plain
     if (bytes instanceof Promise) return bytes.then(write)
     write(bytes)
     return undefined
