@@ -190,6 +190,32 @@ t.test('the query of a question', async (t) => {
   })
 })
 
+t.test('numbers are written as Intl.NumberFormat writes them, decimal ties included', async (t) => {
+  const chance = createChance(20)
+  for (const [language, locale] of [
+    ['pt', 'pt-BR'],
+    ['en', 'en-GB'],
+  ] as const) {
+    const differing: string[] = []
+    const short = new Intl.NumberFormat(locale, { maximumSignificantDigits: 3 })
+    for (let decimals = 0; decimals <= 6; decimals += 1) {
+      const exact = new Intl.NumberFormat(locale, {
+        minimumFractionDigits: decimals,
+        maximumFractionDigits: decimals,
+      })
+      for (let number = 0; number < 2000; number += 1) {
+        const digits = Math.floor((chance(number, decimals) - 0.2) * 10 ** (1 + (number % 14)))
+        const value = Number(`${digits}e-${decimals}`)
+        if (formatNumber(value, decimals, language) !== exact.format(value)) differing.push(`${value}`)
+        // Numbers below 10,000 have no suffix; of four digits, those that end in 5 are ties.
+        const small = Number(`${digits % 10_000}e-${decimals}`)
+        if (formatShort(small, language) !== short.format(small)) differing.push(`short ${small}`)
+      }
+    }
+    t.same(differing, [], language)
+  }
+})
+
 t.test('numbers as their readers write them', async (t) => {
   t.equal(formatNumber(1234567.5, 2, 'pt'), '1.234.567,50')
   t.equal(formatNumber(1234567.5, 2, 'en'), '1,234,567.50')

@@ -89,7 +89,7 @@ async function load(
       api,
       columns.filter((column) => isNational || column.level !== 'country'),
     ),
-    facilities: facilities?.data ?? [],
+    facilities: listed(facilities?.data ?? [], text),
     hasMoreFacilities: facilities?.pagination.has_more === true,
     facilitiesQuery,
     text,
@@ -196,6 +196,12 @@ function Parents({ places }: { readonly places: readonly ProfilePlace[] }) {
   )
 }
 
+/** A search has its best matches first; without one, the API's order is that of the codes, which nobody looks for. */
+const listed = (facilities: readonly Facility[], text: string): readonly Facility[] =>
+  text === ''
+    ? [...facilities].sort((left, right) => titleOf(left).localeCompare(titleOf(right), 'pt'))
+    : facilities
+
 const titleOf = ({ trade_name, legal_name, cnes_code }: Facility): string =>
   trade_name ?? legal_name ?? cnes_code
 
@@ -205,11 +211,6 @@ function Facilities({ data }: { readonly data: PlaceData }) {
   const { facilities, facilitiesQuery, text, profile } = data
   const { place } = profile
   if (facilitiesQuery === '' || (facilities.length === 0 && text === '')) return null
-  // A search has its best matches first; without one, the API's order is that of the codes, which nobody looks for.
-  const listed =
-    text === ''
-      ? [...facilities].sort((left, right) => titleOf(left).localeCompare(titleOf(right), 'pt'))
-      : facilities
   const onlyBeds = POINT_FILTERS[place.level] ?? ''
   const uf = place.level === 'state' ? place : place.parents.find(({ level }) => level === 'state')
   return (
@@ -245,7 +246,7 @@ function Facilities({ data }: { readonly data: PlaceData }) {
           </form>
           {facilities.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
           <ul class="results-list columns">
-            {listed.map((facility) => (
+            {facilities.map((facility) => (
               <li key={facility.cnes_code}>
                 <a href={href(`/explorer/facilities/${facility.cnes_code}`)}>{titleOf(facility)}</a>{' '}
                 <span class="hint">{facility.facility_type_name}</span>
