@@ -170,7 +170,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
     for (const [period, files] of months) {
       const totals: FileTotals<Kind>[] = []
       await createStagedTables(session, area, stagedTables)
-      for (const { found, ...nameParts } of files) {
+      for (const [number, { found, ...nameParts }] of files.entries()) {
         onProgress(`month ${period}: ${found.name}`)
         const { value: read } = await decodedFiles.next()
         if (read === undefined) throw new TypeError('a file was not read')
@@ -181,7 +181,7 @@ export async function buildAggregatedArea<Kind extends FileKind>(
           ...{ ...nameParts, ...read, publication_status },
           file: found.name,
         } as unknown as AppendedFile<Kind>
-        await appendFile(session, area, stagedTables, appended)
+        await appendFile(session, area, stagedTables, number, appended)
         // Do not count deleted rows here, because `rows` does not include them.
         const rejected = read.setAside.filter(({ reason }) => countsAsRejected(reason))
         totals.push({

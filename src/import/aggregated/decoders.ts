@@ -4,7 +4,7 @@
  */
 import { createJobWorker } from '../../workers/entry.ts'
 import { ImportError, type PackedError, packError, unpackError } from '../import-error.ts'
-import { CodeGroups, type PackedSums, type Sums } from './code-groups.ts'
+import { CodeGroups, type PackedSums, Sums } from './code-groups.ts'
 import { type FileKind, type NamePartsOf, READERS, type ReadOf } from './readers.ts'
 
 export interface DecodeJob<Kind extends FileKind = FileKind> {
@@ -66,7 +66,7 @@ function pack(sums: Iterable<Sums<readonly string[]>>): PackedSums {
   groups.forEach((group, index) => {
     values.set(group.values, index * width)
   })
-  return { codes: groups.map(({ codes }) => codes.join('|')).join('\n'), values }
+  return { codes: groups.map(({ key }) => key).join('\n'), values }
 }
 
 function* unpack({ codes, values }: PackedSums): Generator<Sums<readonly string[]>> {
@@ -75,7 +75,7 @@ function* unpack({ codes, values }: PackedSums): Generator<Sums<readonly string[
   const width = values.length / lines.length
   let position = 0
   for (const line of lines) {
-    yield { codes: line.split('|'), values: values.subarray(position, position + width) }
+    yield new Sums(line, values.subarray(position, position + width))
     position += width
   }
 }

@@ -3,6 +3,14 @@
  * the rest is the same for all areas: published municipality codes are mapped (area.ts), rows that get the same codes are summed,
  * so keys are unique, and the sums are compared with the totals of the files.
  */
+import {
+  BIGINT,
+  type DuckDBAppender,
+  DuckDBDataChunk,
+  type DuckDBValue,
+  INTEGER,
+  VARCHAR,
+} from '@duckdb/node-api'
 import type { AddedUpTable } from '../../model/dimensions.ts'
 import type { Session } from '../session.ts'
 import { type DatasetOutput, writeDataset } from '../write-parquet.ts'
@@ -15,6 +23,7 @@ import {
   SOURCE_FILE_SELECT,
   sumMeasures,
 } from './area.ts'
+import type { Sums } from './code-groups.ts'
 
 export interface StagedTable {
   readonly dataset: AddedUpTable
@@ -47,6 +56,8 @@ export const PUBLICATION_STATUS = {
 
 const stagedTable = (area: AggregatedAreaName, { dataset, stagedAs = dataset }: StagedTable): string =>
   `${area}_staged_${stagedAs}`
+/** @returns name of the table with the files of staged groups, by number */
+const filesTable = (staged: string): string => `${staged}_files`
 /** @returns the tables with staged groups of their own */
 const stagedOnce = (tables: readonly StagedTable[]): readonly StagedTable[] =>
   tables.filter(({ stagedAs }) => stagedAs === undefined)
@@ -54,17 +65,18 @@ const stagedOnce = (tables: readonly StagedTable[]): readonly StagedTable[] =>
 export const rowsTable = (area: AggregatedAreaName, dataset: AddedUpTable): string =>
   `${area}_rows_${dataset}`
 
-/** Creates the tables that hold the groups of one batch of files. */
+/** Creates the tables that hold the groups of one batch of files: the codes of a group are one text, split by stagedRows. */
 export async function createStagedTables(
   session: Session,
   area: AggregatedAreaName,
   tables: readonly StagedTable[],
 ): Promise<void> {
   for (const table of stagedOnce(tables)) {
-    const texts = [...(table.fileAttribute === undefined ? [] : [table.fileAttribute.column]), ...table.codes]
+    const staged = stagedTable(area, table)
+    const attribute = table.fileAttribute === undefined ? '' : `, ${table.fileAttribute.column} VARCHAR`
     await session.run(
-      `CREATE TABLE ${stagedTable(area, table)} (${SOURCE_FILE_COLUMNS}, ${texts.map((text) => `${text} VARCHAR`).join(', ')},
-         ${table.measures.map((measure) => `${measure} BIGINT`).join(', ')})`,
+      `CREATE TABLE ${filesTable(staged)} (file_number INTEGER, ${SOURCE_FILE_COLUMNS}${attribute});
+       CREATE TABLE ${staged} (file_number INTEGER, group_codes VARCHAR, ${table.measures.map((measure) => `${measure} BIGINT`).join(', ')})`,
     )
   }
 }
@@ -75,39 +87,65 @@ interface DecodedFile {
   readonly sha256: string
   readonly rows: number
 }
-interface Group {
-  readonly codes: readonly string[]
-  readonly values: Iterable<number>
-}
+type Group = Pick<Sums<readonly string[]>, 'key' | 'values'>
 
-/** Appends the groups of a file. An empty code becomes null. */
+/** @param number number of the file among those of the batch */
 export async function appendFile(
   session: Session,
   area: AggregatedAreaName,
   tables: readonly StagedTable[],
+  number: number,
   read: DecodedFile,
 ): Promise<void> {
   const members = read as unknown as Readonly<Record<string, unknown>>
-  for (const table of stagedOnce(tables))
-    await session.append(stagedTable(area, table), (appender) => {
-      const { fileAttribute } = table
-      const texts = [
-        read.uf,
-        read.file,
-        read.sha256,
-        ...(fileAttribute === undefined ? [] : [String(members[fileAttribute.attribute])]),
-      ]
-      for (const { codes, values } of members[table.groups] as Iterable<Group>) {
-        for (const text of texts.slice(0, 3)) appender.appendVarchar(text)
-        appender.appendInteger(read.rows)
-        for (const text of texts.slice(3)) appender.appendVarchar(text)
-        for (const code of codes)
-          if (code === '') appender.appendNull()
-          else appender.appendVarchar(code)
-        for (const value of values) appender.appendBigInt(BigInt(value))
-        appender.endRow()
-      }
+  for (const { fileAttribute, ...table } of stagedOnce(tables)) {
+    const staged = stagedTable(area, table)
+    await session.append(filesTable(staged), (appender) => {
+      appender.appendInteger(number)
+      for (const text of [read.uf, read.file, read.sha256]) appender.appendVarchar(text)
+      appender.appendInteger(read.rows)
+      if (fileAttribute !== undefined) appender.appendVarchar(String(members[fileAttribute.attribute]))
+      appender.endRow()
     })
+    await session.append(staged, (appender) =>
+      appendGroups(appender, number, members[table.groups] as Iterable<Group>, table.measures.length),
+    )
+  }
+}
+
+/** Rows of the largest chunk that DuckDB takes. */
+const CHUNK_ROWS = 2048
+
+/** Appends groups in chunks, because a national month has more than a million, and each value would be a call of the driver. */
+function appendGroups(
+  appender: DuckDBAppender,
+  number: number,
+  groups: Iterable<Group>,
+  measures: number,
+): void {
+  const types = [INTEGER, VARCHAR, ...Array.from({ length: measures }, () => BIGINT)]
+  let columns: DuckDBValue[][] = types.map(() => [])
+  const flush = (): void => {
+    const chunk = DuckDBDataChunk.create(types)
+    chunk.setColumns(columns)
+    appender.appendDataChunk(chunk)
+    columns = types.map(() => [])
+  }
+  for (const { key, values } of groups) {
+    columns[0]?.push(number)
+    columns[1]?.push(key)
+    for (let index = 0; index < measures; index += 1)
+      columns[index + 2]?.push(BigInt(values[index] as number))
+    if (columns[0]?.length === CHUNK_ROWS) flush()
+  }
+  if (columns[0]?.length !== 0) flush()
+}
+
+/** @returns SQL of staged groups with their file and a column for each code; an empty code becomes null */
+function stagedRows(staged: string, { codes, measures }: StagedTable): string {
+  const columns = codes.map((code, index) => `nullif(parts[${index + 1}], '') AS ${code}`)
+  return `(SELECT files.* EXCLUDE (file_number), ${columns.join(', ')}, ${measures.join(', ')}
+    FROM (SELECT *, string_split(group_codes, '|') AS parts FROM ${staged}) JOIN ${filesTable(staged)} AS files USING (file_number))`
 }
 
 /**
@@ -125,11 +163,11 @@ export async function createRows(
     await session.run(
       `CREATE TABLE ${rowsTable(area, table.dataset)} AS
        SELECT ${table.columns}, ${SOURCE_FILE_SELECT}, ${sumMeasures(table.measures)}
-       FROM ${mapMunicipalities(area, (table.mapFirst ?? String)(staged), state)}
+       FROM ${mapMunicipalities(area, (table.mapFirst ?? String)(stagedRows(staged, table)), state)}
        GROUP BY ALL`,
     )
     const isLastUse = tables.slice(index + 1).every((later) => stagedTable(area, later) !== staged)
-    if (isLastUse) await session.run(`DROP TABLE ${staged}`)
+    if (isLastUse) await session.run(`DROP TABLE ${staged}; DROP TABLE ${filesTable(staged)}`)
   }
 }
 

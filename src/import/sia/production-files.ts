@@ -15,7 +15,7 @@ import {
 } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { STATES } from '../../model/territory/states.ts'
-import type { Sums } from '../aggregated/code-groups.ts'
+import { Sums } from '../aggregated/code-groups.ts'
 import { periodOfDigits, rowUnlikeName, stateMonthOf } from '../aggregated/state-month-name.ts'
 import { ImportError } from '../import-error.ts'
 import type { DbfColumn } from '../readers/dbf.ts'
@@ -285,10 +285,10 @@ class ProductionAggregator {
         isFirst: true,
       })
     return {
-      groups: this.#codes.map((codes, number) => ({
-        codes,
-        values: this.#sums.subarray(number * WIDTH, (number + 1) * WIDTH),
-      })),
+      groups: this.#codes.map(
+        (codes, number) =>
+          new Sums(codes.join('|'), this.#sums.subarray(number * WIDTH, (number + 1) * WIDTH)),
+      ),
       totals: this.#totals,
       unequalValues: this.#hasValueParts ? this.#unequalRows : null,
       counts: {
