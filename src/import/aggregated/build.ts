@@ -1,8 +1,8 @@
 /**
  * Builds a release whose rows are aggregated from files by state and month, or by state and year. Each area supplies its files,
  * its tables and its checks. The result is Parquet in the staging folder and the manifest contents. A batch is the files of one
- * month (of one year). Files are aggregated while they are read, on all cores (decoders.ts). Reading runs at most one batch ahead
- * of writing, so memory holds the groups of two batches. A newer import replaces a whole batch of a state; the area decides
+ * month (of one year). Files are aggregated while they are read, on all cores (decoders.ts). Reading runs a few files of the next
+ * batch ahead of writing, which limits the groups in memory. A newer import replaces a whole batch of a state; the area decides
  * beforehand which files form one.
  */
 import { stat } from 'node:fs/promises'
