@@ -140,7 +140,7 @@ async function loadCatalog(api: Api): Promise<Catalog> {
   }
 }
 
-/** What the form offers besides the releases. */
+/** Lists that the form offers; releases are apart, because they change without the release in service. */
 type Lists = Pick<FormData, 'catalog' | 'periods' | 'members'> & { readonly synthetic: boolean }
 
 const fetchValues = (
