@@ -4,7 +4,7 @@ import { formatLocale } from 'd3-format'
 
 export type Language = 'pt' | 'en'
 
-// Intl.NumberFormat needs 40 to 56 ms for the first number of a page on a slow machine, as long as drawing the rest of it.
+// Intl.NumberFormat needs 40 to 56 ms for the first number of a page on a slow machine, a third of what drawing a profile took with it.
 const LOCALES = {
   pt: formatLocale({ decimal: ',', thousands: '.', grouping: [3], currency: ['', ''], minus: '-' }),
   en: formatLocale({ decimal: '.', thousands: ',', grouping: [3], currency: ['', ''], minus: '-' }),
