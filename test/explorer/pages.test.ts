@@ -65,11 +65,14 @@ t.test('members are found by their exact code, and nothing is asked for without 
   const { api, paths } = listeningApi()
   t.equal((await findMember(api, 'state', 'PA'))?.name, 'Pará', 'the first member that matches is Amapá')
   t.equal(await findMember(api, 'state', 'P'), undefined)
+  const isMembers = (path: string): boolean => path.startsWith('/v1/analytics/dimensions/')
+  t.ok(paths.every(isMembers), 'nothing is sent')
   paths.length = 0
   t.same(await searchDimensions(api, '', 'para'), {})
   t.same(paths, [], 'every dimension has its members at hand')
   const { state = [] } = await searchDimensions(api, 'state,none', 'para')
   t.ok(state.some(({ code }) => code === 'PB'))
+  t.ok(paths.every(isMembers), 'nothing is sent')
 })
 
 t.test('the next question keeps the lists of its form while the release is the same', async (t) => {
