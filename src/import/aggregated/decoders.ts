@@ -96,8 +96,8 @@ export async function* readInOrder<Kind extends FileKind>(
     for (const job of months.flat()) yield await readJob(job)
     return
   }
-  // Start the largest file of a month first, so that it does not finish last. While the consumer writes a month, read as many files of the
-  // next one as there are processes: with all of them, the peak of a national year of admissions was 3.3 GB.
+  // Start the largest file of a month first, so that it does not finish last. The next month waits until the consumer has written this one:
+  // when it was read at the same time, the peak of a national year of admissions was 3.3 GB.
   const pending = months.flatMap((jobs, month) =>
     [...jobs].sort((left, right) => right.bytes - left.bytes).map((job) => ({ job, month })),
   )
@@ -112,14 +112,11 @@ export async function* readInOrder<Kind extends FileKind>(
   const idleDecoders = Array.from({ length: count }, createDecoder)
   const decoders = [...idleDecoders]
   let currentMonth = 0
-  let readAhead = 0
   const startJobs = (): void => {
     for (;;) {
       const [next] = pending
       const decoder = idleDecoders[0]
-      if (next === undefined || decoder === undefined || next.month > currentMonth + 1) return
-      if (next.month > currentMonth && readAhead === count) return
-      if (next.month > currentMonth) readAhead += 1
+      if (next === undefined || decoder === undefined || next.month > currentMonth) return
       pending.shift()
       idleDecoders.shift()
       const result = decoder.run(next.job)
@@ -132,10 +129,8 @@ export async function* readInOrder<Kind extends FileKind>(
     }
   }
   try {
-    startJobs()
     for (const [month, jobs] of months.entries()) {
       currentMonth = month
-      readAhead = 0
       startJobs()
       for (const job of jobs) {
         yield await (results.get(job) as Promise<ReadOf<Kind>>)
