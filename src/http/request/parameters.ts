@@ -50,15 +50,27 @@ export function querySchemas(
   return schemas
 }
 
-/** @returns a function that validates a query; it throws AppError 'invalid_request' listing each invalid parameter */
-export function queryReader(route: Route, format: ListFormat = 'json'): (query: object) => Params {
+type QueryReader = (query: object) => Params
+
+/**
+ * Makes the schemas of a route with its first request: those of all routes took a fifth of the processor time of a start.
+ * @returns a function that validates a query; it throws AppError 'invalid_request' listing each invalid parameter
+ */
+export function queryReader(route: Route, format: ListFormat = 'json'): QueryReader {
+  let read: QueryReader | null = null
+  return (query) => {
+    read ??= makeQueryReader(route, format)
+    return read(query)
+  }
+}
+
+function makeQueryReader(route: Route, format: ListFormat): QueryReader {
   const schemas = querySchemas(route, format)
   const schema = z.strictObject(schemas)
   const acceptsEmpty = schema.safeParse({}).success
-  const lists = Object.keys(schemas).filter((name) => isList(schemas[name]))
   return (rawQuery) => {
     if (acceptsEmpty && Object.keys(rawQuery).length === 0) return NO_PARAMS
-    const query = joinRepeated(rawQuery, lists)
+    const query = joinRepeated(rawQuery, schemas)
     const parsed = schema.safeParse(query)
     if (!parsed.success)
       throw new AppError('invalid_request', { errors: describeParameters(parsed.error, schema, query) })
@@ -71,10 +83,10 @@ export function queryReader(route: Route, format: ListFormat = 'json'): (query: 
 const isList = (schema: z.ZodType | undefined): boolean =>
   schema !== undefined && documentOf(schema).type === 'array'
 
-/** Joins repeated parameters: uf=RR&uf=AC means uf=RR,AC, and many programs write lists so. @param lists parameters that accept a list */
-function joinRepeated(query: object, lists: readonly string[]): object {
+/** Joins repeated parameters: uf=RR&uf=AC means uf=RR,AC, and many programs write lists so. @param schemas of the parameters by name */
+function joinRepeated(query: object, schemas: Readonly<Record<string, z.ZodType | undefined>>): object {
   const values = query as Readonly<Record<string, unknown>>
-  const repeated = lists.filter((name) => Array.isArray(values[name]))
+  const repeated = Object.keys(schemas).filter((name) => Array.isArray(values[name]) && isList(schemas[name]))
   if (repeated.length === 0) return query
   return { ...values, ...Object.fromEntries(repeated.map((name) => [name, String(values[name])])) }
 }
