@@ -29,9 +29,8 @@ export function listCatalog(capabilities: readonly Capability[], language: 'pt' 
   const metrics = METRIC_CODES.filter((code) =>
     capabilitiesOf(code).every((capability) => capabilities.includes(capability)),
   )
-  const dimensions = DIMENSION_CODES.filter((dimension) =>
-    metrics.some((code) => allowedDimensions(code).includes(dimension)),
-  )
+  const supported = new Set(metrics.flatMap(allowedDimensions))
+  const dimensions = DIMENSION_CODES.filter((dimension) => supported.has(dimension))
   return {
     version: CATALOG_VERSION,
     metrics: metrics.map((code) => describeMetric(code, language)),
