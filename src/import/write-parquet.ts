@@ -75,11 +75,11 @@ export async function writeParquet(
   const columns = shape.columns.map(
     ({ name, type }) => `CAST(${quoteName(name)} AS ${type}) AS ${quoteName(name)}`,
   )
-  await session.run(
+  // COPY returns the number of rows.
+  const rows = await session.number(
     `COPY (SELECT ${columns.join(', ')} FROM (${select})${rowOrder === 'sort' ? ` ORDER BY ${shape.order.map(quoteName).join(', ')}` : ''})
      TO ${quoteText(target)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, ROW_GROUP_SIZE ${ROW_GROUP_ROWS})`,
   )
-  const rows = await session.number(`SELECT sum(num_rows) FROM parquet_file_metadata(${quoteText(target)})`)
   if (rowOrder === 'sorted') {
     const source = `read_parquet(${quoteText(target)}, hive_partitioning = false)`
     const misplaced = await countDisorder(session, source, shape.order)
