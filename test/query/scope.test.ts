@@ -280,8 +280,8 @@ t.test('filters that leave no place are 0 where anybody collected the month, els
 })
 
 t.test('a place of residence has a row, with admissions or without', async (t) => {
-  const residents = (group_by: string[], filters: Filters, metric = 'admissions') =>
-    ask(group_by, filters, { metrics: [metric], limit: 10_000 })
+  const residents = (group_by: string[], filters: Filters, metric = 'admissions', more: object = {}) =>
+    ask(group_by, filters, { metrics: [metric], limit: 10_000, ...more })
   const residentRows = async (...args: Parameters<typeof residents>) =>
     valuesOf((await residents(...args)).data, args[2] ?? 'admissions')
   const may = [MONTH, 'EQ', '2026-05'] as const
@@ -308,6 +308,19 @@ t.test('a place of residence has a row, with admissions or without', async (t) =
     [may, ['residence_state', 'EQ', 'DF']],
   )
   t.ok((regions as unknown[][]).length > 0 && (regions as unknown[][]).every(([, , value]) => value === null))
+  // Residents of Roraima whose municipality is ignored have no health region, and their region needs no file of the Federal District.
+  const ignored = await residentRows(
+    ['residence_region', 'residence_health_region'],
+    [may, ['residence_state', 'IN', ['DF', 'RR']]],
+    'admissions',
+    { include_ignored: true },
+  )
+  const ofRoraima = (ignored as unknown[][]).filter(([region]) => region === 1)
+  t.match(
+    ofRoraima.find(([, code]) => code === null),
+    [1, null, Number],
+  )
+  t.ok(ofRoraima.every(([, , value]) => Number(value) > 0))
   const states = await residents(['residence_state'], [may], 'admissions_per_10k')
   t.ok(states.data.length >= 27, 'each state is a row')
 })

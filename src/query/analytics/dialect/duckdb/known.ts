@@ -157,15 +157,6 @@ function findCoveredPlace(plan: AggregatePlan): CoveredPlace {
       code: sql`coalesce(CAST(spine."residence_municipality_code" // 100000 AS VARCHAR), ${codeText(NO_STATE)})`,
       collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...codeOfUnplaced(states)],
     }
-  // Codes of health regions begin with the state's code. Groups without one may belong to any state in scope.
-  const healthDimension = group_by.find(
-    (code) => groupedDimension(code) === null && HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''),
-  )
-  if (healthDimension !== undefined)
-    return {
-      code: sql`coalesce(left(spine.${key(healthDimension)}, 2), ${codeText(NO_STATE)})`,
-      collected: (states) => [...states.map(({ ibge_code }) => String(ibge_code)), ...codeOfUnplaced(states)],
-    }
   // A region counts as collected when all states that it needs are.
   const collectedRegions = (states: readonly State[]): string[] =>
     Object.keys(REGIONS).filter((region) =>
@@ -173,6 +164,23 @@ function findCoveredPlace(plan: AggregatePlan): CoveredPlace {
         states.some((state) => state.uf === uf),
       ),
     )
+  // Codes of health regions begin with the state's code. Groups without one belong to the states of their region, or to any state in scope.
+  const healthDimension = group_by.find(
+    (code) => groupedDimension(code) === null && HEALTH_REGIONS.has(dimensionOf(code).derivedFrom ?? ''),
+  )
+  const regionDimension = group_by.find((code) => REGION_DIMENSIONS.has(code))
+  if (healthDimension !== undefined) {
+    const codes = [sql`left(spine.${key(healthDimension)}, 2)`]
+    if (regionDimension !== undefined) codes.push(sql`CAST(spine.${key(regionDimension)} AS VARCHAR)`)
+    return {
+      code: sql`coalesce(${join([...codes, codeText(NO_STATE)], ', ')})`,
+      collected: (states) => [
+        ...states.map(({ ibge_code }) => String(ibge_code)),
+        ...(regionDimension === undefined ? [] : collectedRegions(states)),
+        ...codeOfUnplaced(states),
+      ],
+    }
+  }
   if (group_by.includes('residence_region'))
     return {
       code: sql`coalesce(CAST(spine."residence_region_code" AS VARCHAR), ${codeText(NO_STATE)})`,
