@@ -5,7 +5,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
+import {
+  Decimal,
+  makeData,
+  makeVector,
+  type Table,
+  tableFromIPC,
+  tableToIPC,
+  type Vector,
+  vectorFromArray,
+} from 'apache-arrow'
 import { strFromU8, strToU8, unzipSync, type Zippable, zipSync } from 'fflate'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
@@ -36,6 +45,14 @@ for (const format of ['xlsx', 'csv', 'json', 'json-stat', 'arrow', 'parquet']) {
   if (status !== 200) throw new Error(`${format}: ${status}`)
   reports.set(format, bytes)
 }
+/** A cube with cells that no row has. */
+const SPARSE = {
+  ...QUERY,
+  group_by: ['municipality', 'bed_type'],
+  metrics: ['bed_capacity_existing'],
+  totals: [],
+}
+reports.set('sparse JSON-stat', (await client.post('/v1/analytics/export?format=json-stat', SPARSE)).bytes)
 const report = (format: string): Buffer => reports.get(format) as Buffer
 
 let files = 0
@@ -89,7 +106,57 @@ function renamedInside(): Buffer {
   return bytes
 }
 
+const RELATIONS = 'xl/_rels/workbook.xml.rels'
+/** A sheet with another number, under a name that a part of a workbook may have. */
+const withOtherSheet = (change: (parts: Parts) => Parts) => (): Buffer => {
+  const parts = partsOf(report('xlsx'))
+  return packed({
+    ...parts,
+    'xl/worksheets/sheet4.xml': (parts[DATA] ?? '').replace(NUMBER, '$1<v>1</v>'),
+    ...change(parts),
+  })
+}
+
 const WORKBOOKS: Forgery[] = [
+  ['a sheet that no program shows', withOtherSheet(() => ({})), /sheet4.xml, which is none of its sheets/],
+  [
+    'a sheet named by another prefix',
+    withOtherSheet((parts) => ({
+      [BOOK]: (parts[BOOK] ?? '').replace(
+        /<sheet (name="Dados".*?)r:id="(\w+)"/,
+        '<sheet $1xmlns:r="urn:x" xmlns:q="http://schemas.openxmlformats.org/officeDocument/2006/relationships" r:id="$2" q:id="rId9"',
+      ),
+      [RELATIONS]: (parts[RELATIONS] ?? '').replace(
+        '</Relationships>',
+        '<Relationship Id="rId9" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/worksheet" Target="worksheets/sheet4.xml"/></Relationships>',
+      ),
+    })),
+    /Dados!E3|is none of its sheets/,
+  ],
+  [
+    'another workbook inside',
+    withOtherSheet((parts) => ({
+      'xl/worksheets/sheet9.xml': parts[BOOK] ?? '',
+      '_rels/.rels': (parts['_rels/.rels'] ?? '').replace('xl/workbook.xml', 'xl/worksheets/sheet9.xml'),
+    })),
+    /sheet9.xml in the place of xl\/workbook.xml/,
+  ],
+  [
+    'another table for programs that understand it',
+    replaced(
+      DATA,
+      '</sheetData>',
+      '</sheetData><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice Requires="a"><sheetData><row r="3"><c r="E3"><v>1</v></c></row></sheetData></mc:Choice></mc:AlternateContent>',
+    ),
+    /AlternateContent/,
+  ],
+  ['a text where a number is', replaced(DATA, NUMBER, '$1<is><t>$2</t></is>'), /E3 has is/],
+  ['a row hidden in LibreOffice', replaced(DATA, '<row r="3">', '<row r="3" hidden="t">'), /row 3 is hidden/],
+  [
+    'rows that are low unless they say otherwise',
+    replaced(DATA, '<sheetData>', '<sheetFormatPr defaultRowHeight="0.1" customHeight="1"/><sheetData>'),
+    /hides rows/,
+  ],
   ['packed anew', () => packed(partsOf(report('xlsx'))), null, AGREE],
   [
     'a true value in an XML comment',
@@ -202,6 +269,11 @@ const changed = (format: string, from: string | RegExp, to: string) => (): strin
   if (text === textOf(format)) throw new Error('nothing was changed')
   return text
 }
+function withCellOfNoRow(): string {
+  const cube = JSON.parse(textOf('sparse JSON-stat'))
+  const free = Array.from({ length: 1000 }, (_, cell) => cell).find((cell) => !(cell in cube.value))
+  return textOf('sparse JSON-stat').replace('"value":{', `"value":{"${free}":77777,`)
+}
 const TEXTS: Forgery[] = [
   ['CSV: a digit', changed('csv', /(\r\n,1200013,[^,]*,AC,)(\d)/, '$19$2'), /^line \d+/],
   ['CSV: a cell more', changed('csv', /(\r\n,1200013[^\r]*)/, '$1,7'), /cells/],
@@ -237,6 +309,11 @@ const TEXTS: Forgery[] = [
   ],
   ['JSON-stat: a note', changed('json-stat', '"note":[', '"note":["x",'), /note/],
   ['JSON: a status without a value', changed('json', '"metrics":', '"status":null,"metrics":'), /status/],
+  [
+    'JSON-stat: a number in a cell of no row',
+    withCellOfNoRow,
+    /^\/value\/\d+ belongs to no row|no part of the report/m,
+  ],
   ['JSON-stat: a status', changed('json-stat', ',"note":', ',"status":"e","note":'), /status/],
 ]
 
@@ -251,7 +328,7 @@ function arrowWith(value: bigint | null, metadata?: string): Buffer {
   return Buffer.from(tableToIPC(again, 'stream'))
 }
 
-async function parquetWith(value: bigint | null): Promise<Buffer> {
+async function parquetWith(value: bigint | null, other: Record<string, object> = {}): Promise<Buffer> {
   const bytes = report('parquet')
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata = parquetMetadata(file)
@@ -262,10 +339,38 @@ async function parquetWith(value: bigint | null): Promise<Buffer> {
   if (value !== null && beds !== undefined) beds.data[1] = value
   const kvMetadata = metadata.key_value_metadata?.filter(({ key }) => key === MANIFEST_KEY) ?? []
   return Buffer.from(
-    parquetWriteBuffer({ columnData, schema: metadata.schema, kvMetadata, codec: 'UNCOMPRESSED' }),
+    parquetWriteBuffer({
+      columnData,
+      schema: metadata.schema.map((element) => ({ ...element, ...other[element.name] })),
+      kvMetadata,
+      codec: 'UNCOMPRESSED',
+    }),
   )
 }
-const parquets = { same: await parquetWith(null), other: await parquetWith(1n) }
+const parquets = {
+  same: await parquetWith(null),
+  other: await parquetWith(1n),
+  scaled: await parquetWith(null, {
+    beds_existing_per_100k: { logical_type: { type: 'DECIMAL', precision: 18, scale: 1 } },
+  }),
+  fraction: await parquetWith(null, {
+    bed_capacity_existing: { logical_type: { type: 'DECIMAL', precision: 18, scale: 1 } },
+  }),
+}
+/** The column of decimals in 256 bits, whose upper half programs read, too. */
+function arrowOf256Bits(): Buffer {
+  const table: Table = tableFromIPC(report('arrow'))
+  const name = 'beds_existing_per_100k'
+  const column = table.getChild(name) as Vector
+  const words = new Uint32Array(8 * table.numRows)
+  for (let row = 0; row < table.numRows; row += 1)
+    words.set((column.get(row) as Uint32Array | null) ?? [], 8 * row)
+  words[8 + 4] = 1
+  const data = makeData({ type: new Decimal(2, 38, 256), length: table.numRows, data: words })
+  const again = table.setChild(name, makeVector(data))
+  for (const [key, text] of table.schema.metadata) again.schema.metadata.set(key, text)
+  return Buffer.from(tableToIPC(again, 'stream'))
+}
 const BINARIES: Forgery[] = [
   ['Arrow: with metadata of another program', () => arrowWith(null, 'pandas'), null, AGREE],
   ['Arrow: a number', () => arrowWith(1n), /bed_capacity_existing/],
@@ -277,6 +382,13 @@ const BINARIES: Forgery[] = [
   ],
   ['Parquet: written by another program', () => parquets.same, null, AGREE],
   ['Parquet: a number', () => parquets.other, /bed_capacity_existing/],
+  ['Parquet: two scales', () => parquets.scaled, /beds_existing_per_100k is declared in two ways/],
+  [
+    'Parquet: an integer as a decimal',
+    () => parquets.fraction,
+    /bed_capacity_existing is declared in two ways/,
+  ],
+  ['Arrow: decimals of 256 bits', arrowOf256Bits, /256 bits/, 'unreadable'],
 ]
 
 const settings = readSettings({})

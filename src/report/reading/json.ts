@@ -237,7 +237,23 @@ function readJsonStat(cube: JsonStat, manifest: ReportManifest): ReadReport {
     })
   })
   const names = manifest.columns.map(({ name }) => name)
-  return { ...recordReport('json-stat', manifest, names, rows), problems: checkCube(cube, manifest) }
+  const problems = [...checkCube(cube, manifest), ...findCellsWithoutRow(cube, positions)]
+  return { ...recordReport('json-stat', manifest, names, rows), problems }
+}
+
+/** @param positions of the rows in the cube @returns a message for a value or status of a cell that no row has */
+function findCellsWithoutRow(
+  { id = [], dimension = {}, value = [], status = {} }: JsonStat,
+  positions: readonly number[],
+): string[] {
+  const count = dimension[id.at(-1) ?? '']?.category.index.length ?? 0
+  const held = new Set(positions)
+  return Object.entries({ value, status }).flatMap(([member, cells]) =>
+    Object.entries(cells)
+      .filter(([cell, content]) => content !== null && !held.has(Math.floor(Number(cell) / count)))
+      .slice(0, 1)
+      .map(([cell]) => `/${member}/${cell} belongs to no row`),
+  )
 }
 
 const CUBE_MEMBERS = 'version class label id size role dimension value note extension'.split(' ')

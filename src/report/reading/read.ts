@@ -4,7 +4,7 @@
  * size is limited here; `src/workers/report-check.ts` limits time and memory.
  */
 import { lstat, open } from 'node:fs/promises'
-import { RecordBatchReader, type Schema, type Table, tableFromIPC } from 'apache-arrow'
+import { DataType, RecordBatchReader, type Schema, type Table, tableFromIPC } from 'apache-arrow'
 import { type FileMetaData, parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { REPORT_ROWS_MAX } from '../../query/analytics/request.ts'
 import { sha256Hex } from '../../release/digest.ts'
@@ -196,8 +196,17 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
     }),
   )
   const types = fields.map(
-    ({ name, type, converted_type, scale }) => `${name} ${type} ${converted_type} ${scale}`,
+    ({ name, type, converted_type, scale, precision }) =>
+      `${name} ${type} ${converted_type} ${scale} ${precision}`,
   )
+  // Programs differ in which of the two declarations of a column they read.
+  const problems = fields
+    .filter(({ converted_type, scale, logical_type }) =>
+      logical_type?.type === 'DECIMAL'
+        ? converted_type !== 'DECIMAL' || logical_type.scale !== scale
+        : logical_type !== undefined && logical_type.type !== 'STRING',
+    )
+    .map(({ name }) => `the column ${name} is declared in two ways`)
   return {
     ...recordReport(
       'parquet',
@@ -205,6 +214,7 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
       fields.map(({ name }) => name),
       rows,
     ),
+    problems,
     others: [['types', types.join(', ')]],
   }
 }
@@ -216,6 +226,9 @@ function readArrow(bytes: Buffer): ReadReport {
   const table: Table = tableFromIPC(bytes)
   const manifest = arrowManifest(table.schema)
   const { fields } = table.schema
+  for (const { name, type } of fields)
+    if (DataType.isDecimal(type) && type.bitWidth !== 128)
+      throw new ReportUnreadable(`has decimals of ${type.bitWidth} bits in ${name}, not of 128`)
   const header = fields.map(({ name }) => name)
   const columns = header.map((_, index) => table.getChildAt(index))
   const rows = Array.from({ length: table.numRows }, (_, row) =>

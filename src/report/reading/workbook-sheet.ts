@@ -35,7 +35,10 @@ export interface Sheet {
   readonly oddities: readonly string[]
 }
 
-const isOn = (value: string | undefined): boolean => value === '1' || value === 'true'
+/** Programs differ in what they take for true: LibreOffice hides a row whose `hidden` is `t`. */
+const isOn = (value: string | undefined): boolean => value !== undefined && value !== '0' && value !== 'false'
+const isLess = (value: string | undefined, least: number): boolean =>
+  value !== undefined && !(Number(value) >= least)
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
 /** @returns the shared strings, which cells refer to by number @throws ReportUnreadable */
@@ -90,8 +93,7 @@ export async function readSheet(book: Package, part: string, strings: readonly s
     while (rows.length < number) rows.push([])
     row = Math.max(number, row)
     if (isOn(attributes.hidden)) addOddity(`row ${number} is hidden`)
-    else if (Number(attributes.ht ?? ROW_POINTS_MIN) < ROW_POINTS_MIN)
-      addOddity(`row ${number} is too low to be seen`)
+    else if (isLess(attributes.ht, ROW_POINTS_MIN)) addOddity(`row ${number} is too low to be seen`)
   }
   const openCell = (attributes: Attributes): void => {
     const address = attributes.r ?? ''
@@ -111,13 +113,16 @@ export async function readSheet(book: Package, part: string, strings: readonly s
         cellElements += 1
         const content = inner.slice(2).join('/')
         if (content === 'f') addOddity(`${cell?.address} is a formula`)
+        else if (content.startsWith('is') !== (cell?.type === 'inlineStr'))
+          addOddity(`${cell?.address} has ${content}, which its type does not show`)
         else if (content !== 'v' && content !== 'is' && content !== 'is/t')
           addOddity(`${cell?.address} has ${content}`)
         else if (content !== 'is/t' && cellElements > 1) addOddity(`${cell?.address} has two values`)
       } else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) addOddity('has a hidden column')
-      else if (path === 'worksheet/sheetFormatPr' && isOn(attributes.zeroHeight)) addOddity('hides its rows')
+      else if (path === 'worksheet/sheetFormatPr' && hasSmallSizes(attributes))
+        addOddity('hides rows or columns')
       else if (path === 'worksheet/sheetViews/sheetView') {
-        if (attributes.showZeros !== undefined && !isOn(attributes.showZeros)) addOddity('shows no zeros')
+        if (!['1', 'true'].includes(attributes.showZeros ?? '1')) addOddity('shows no zeros')
         if (isOn(attributes.showFormulas) || isOn(attributes.rightToLeft))
           addOddity('is shown in another way')
       }
@@ -135,7 +140,19 @@ export async function readSheet(book: Package, part: string, strings: readonly s
 }
 
 const isHiddenColumn = ({ hidden, width }: Attributes): boolean =>
-  isOn(hidden) || Number(width ?? COLUMN_WIDTH_MIN) < COLUMN_WIDTH_MIN
+  isOn(hidden) || isLess(width, COLUMN_WIDTH_MIN)
+
+/** @returns whether rows or columns that have no size of their own cannot be seen */
+const hasSmallSizes = ({
+  zeroHeight,
+  defaultRowHeight,
+  defaultColWidth,
+  baseColWidth,
+}: Attributes): boolean =>
+  isOn(zeroHeight) ||
+  isLess(defaultRowHeight, ROW_POINTS_MIN) ||
+  isLess(defaultColWidth, COLUMN_WIDTH_MIN) ||
+  isLess(baseColWidth, COLUMN_WIDTH_MIN)
 
 /** Decodes characters that XML cannot contain, written as _x001F_ (ECMA-376, 22.9.2.19). */
 const decodeText = (text: string): string =>

@@ -19,7 +19,11 @@ const TEXT_MAX = 1 << 20
 export type Attributes = Readonly<Record<string, string>>
 
 export interface XmlReader {
-  /** @param path local names from the root, such as `worksheet/sheetData/row`; elements of other namespaces as `{uri}name` */
+  /**
+   * @param path local names from the root, such as `worksheet/sheetData/row`; elements of other namespaces as `{uri}name`, the uri without
+   * its slashes
+   * @param attributes by local name, those of a namespace as `{uri}name`
+   */
   open(path: string, attributes: Attributes): void
   text?(path: string, text: string): void
   close?(path: string): void
@@ -37,11 +41,12 @@ export async function readXml(name: string, part: AsyncIterable<Buffer>, reader:
     throw new ReportUnreadable(`${name} declares a document type`)
   })
   parser.on('opentag', ({ local, uri, attributes }) => {
-    const element = PLAIN.has(uri) ? local : `{${uri}}${local}`
+    const element = PLAIN.has(uri) ? local : `{${uri.replaceAll('/', '')}}${local}`
     paths.push(paths.length === 0 ? element : `${currentPath()}/${element}`)
     if (paths.length > DEPTH_MAX) throw new ReportUnreadable(`${name} is nested deeper than a workbook`)
     const values: Record<string, string> = Object.create(null)
-    for (const { name: attribute, value } of Object.values(attributes)) values[attribute] = value
+    for (const { local: name, uri: space, value } of Object.values(attributes))
+      values[space === '' ? name : `{${space}}${name}`] = value
     reader.open(currentPath(), values)
   })
   const takeText = (text: string): void => reader.text?.(currentPath(), text)

@@ -14,6 +14,8 @@ import { readSheet, readStrings, type Sheet, type SheetCell } from './workbook-s
 import { type CellStyle, readStyles } from './workbook-styles.ts'
 import { readXml } from './workbook-xml.ts'
 
+const CONTENT_TYPES_PART = '[Content_Types].xml'
+const PACKAGE_RELATIONS_PART = '_rels/.rels'
 const WORKBOOK_PART = 'xl/workbook.xml'
 const RELATIONS_PART = 'xl/_rels/workbook.xml.rels'
 const SMALL_PART_BYTES_MAX = 1 << 20
@@ -23,6 +25,19 @@ const PLAIN_PART =
 const PLAIN_ELEMENTS = new Set(
   'fileVersion workbookPr bookViews sheets definedNames calcPr workbookProtection extLst'.split(' '),
 )
+/** Elements of other namespaces by which Excel remembers a workbook's folder and revision. */
+const PLAIN_FOREIGN_ELEMENT = /}(AlternateContent|Choice|absPath|revisionPtr)$/
+/** Names of a relationship's id. */
+const RELATION_IDS = [
+  '{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id',
+  '{http://purl.oclc.org/ooxml/officeDocument/relationships}id',
+]
+/** Parts that are read by name, with the relationships and content types by which programs find them. */
+const NAMED_PARTS = [
+  { relation: /\/officeDocument$/, contentType: /sheet\.main\+xml$/, part: WORKBOOK_PART },
+  { relation: /\/sharedStrings$/, contentType: /sharedStrings\+xml$/, part: 'xl/sharedStrings.xml' },
+  { relation: /\/styles$/, contentType: /\.styles\+xml$/, part: 'xl/styles.xml' },
+] as const
 /** Formats that show texts unchanged, and numbers unchanged unless the column is too narrow. */
 const PLAIN_FORMATS = new Set(['General', '@'])
 const SHEET_NAMES = Object.values(SHEETS)
@@ -88,10 +103,12 @@ async function openBook(bytes: Buffer): Promise<Book> {
     .filter((name) => !PLAIN_PART.test(name))
     .map((name) => `the workbook has the part ${name}`)
   for (const name of parts.names) problems.push(...(await checkPart(parts, name)))
+  problems.push(...(await checkNames(parts)))
   const targets = new Map<string, string>()
   await readXml(RELATIONS_PART, await parts.readPart(RELATIONS_PART, SMALL_PART_BYTES_MAX), {
     open(path, { Id = '', Target = '', TargetMode }) {
       if (path !== 'Relationships/Relationship') return
+      if (targets.has(Id)) problems.push(`the workbook has two relations ${Id}`)
       if (TargetMode === 'External') problems.push(`the workbook refers to ${Target}`)
       targets.set(Id, Target.startsWith('/') ? Target.slice(1) : `xl/${Target}`)
     },
@@ -101,23 +118,56 @@ async function openBook(bytes: Buffer): Promise<Book> {
   await readXml(WORKBOOK_PART, await parts.readPart(WORKBOOK_PART, SMALL_PART_BYTES_MAX), {
     open(path, attributes) {
       const [, section = '', ...inner] = path.split('/')
-      if (section !== '' && inner.length === 0 && !PLAIN_ELEMENTS.has(section))
-        problems.push(`the workbook has ${section}`)
+      const isPlain = section.startsWith('{')
+        ? PLAIN_FOREIGN_ELEMENT.test(path)
+        : inner.length > 0 || PLAIN_ELEMENTS.has(section)
+      if (section !== '' && !isPlain) problems.push(`the workbook has ${inner.at(-1) ?? section}`)
       if (path === 'workbook/bookViews/workbookView' && (attributes.visibility ?? 'visible') !== 'visible')
         problems.push('the window of the workbook is hidden')
       if (path === 'workbook/definedNames/definedName' && !/^_xlnm\./.test(attributes.name ?? ''))
         problems.push(`the workbook has the name ${attributes.name}`)
       if (path !== 'workbook/sheets/sheet') return
       const { name = '', state = 'visible' } = attributes
-      const part = targets.get(attributes['r:id'] ?? '')
+      const ids = RELATION_IDS.flatMap((id) => attributes[id] ?? [])
+      const part = targets.get(ids[0] ?? '')
       names.push(name)
+      if (ids.length > 1) problems.push(`the sheet ${name} names two parts`)
       if (part !== undefined) sheets.set(name, part)
       if (state !== 'visible') problems.push(`the sheet ${name} is hidden`)
     },
   })
   if (names.join() !== SHEET_NAMES.join())
     problems.push(`the sheets are ${names.join(', ')}; a report has ${SHEET_NAMES.join(', ')}`)
+  const shown = new Set(sheets.values())
+  for (const name of parts.names)
+    if (/^xl\/worksheets\/[^/]+$/.test(name) && !shown.has(name))
+      problems.push(`the workbook has the part ${name}, which is none of its sheets`)
   return { parts, sheets, strings: await readStrings(parts), problems }
+}
+
+/** Finds relationships and content types by which a program would read other parts than those that are read here. */
+async function checkNames(parts: Package): Promise<string[]> {
+  const problems: string[] = []
+  const check = (kind: 'relation' | 'contentType', type: string, part: string): void => {
+    const named = NAMED_PARTS.find((names) => names[kind].test(type))
+    if (named !== undefined && named.part !== part)
+      problems.push(`the workbook has ${part} in the place of ${named.part}`)
+  }
+  for (const [name, folder] of [
+    [PACKAGE_RELATIONS_PART, ''],
+    [RELATIONS_PART, 'xl/'],
+  ] as const)
+    await readXml(name, await parts.readPart(name, SMALL_PART_BYTES_MAX), {
+      open(_path, { Type = '', Target = '' }) {
+        check('relation', Type, Target.startsWith('/') ? Target.slice(1) : folder + Target)
+      },
+    })
+  await readXml(CONTENT_TYPES_PART, await parts.readPart(CONTENT_TYPES_PART, SMALL_PART_BYTES_MAX), {
+    open(_path, { ContentType = '', PartName }) {
+      if (PartName !== undefined) check('contentType', ContentType, PartName.slice(1))
+    },
+  })
+  return problems
 }
 
 /** Finds parts that could change the display. LibreOffice writes empty drawings; a theme defines the text color. */
