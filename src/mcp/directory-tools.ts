@@ -1,7 +1,7 @@
 /** Tools that find metrics, dimensions, members, facilities and releases. In: arguments. Out: short lists. */
 import type { Answer, Catalog, Member, Metric, Page, ReleaseInfo } from '../explorer/api.ts'
 import { CATALOG_OUTPUT, FACILITY_OUTPUT, MEMBERS_OUTPUT, RELEASES_OUTPUT } from './output-schemas.ts'
-import { type Arguments, addressOf, integer, originOfAnswer, type Tool, text } from './tool.ts'
+import { type Arguments, addressOf, integer, originOfAnswer, pathPart, type Tool, text } from './tool.ts'
 import type { Context } from './tools.ts'
 
 const CATALOG = '/v1/analytics/catalog'
@@ -104,7 +104,7 @@ async function catalog({ search, metric }: Arguments, { api, origin }: Context):
 
 async function members(args: Arguments, { api, origin }: Context): Promise<object> {
   const { dimension, search, offset, limit = 20 } = args
-  const address = addressOf(`/v1/analytics/dimensions/${encodeURIComponent(String(dimension))}/values`, {
+  const address = addressOf(`/v1/analytics/dimensions/${pathPart(dimension)}/values`, {
     search: search === '' ? undefined : search,
     limit,
     offset,
@@ -152,7 +152,7 @@ const FACILITY_FILTERS = {
 async function facility(args: Arguments, { api, origin }: Context): Promise<object> {
   const { cnes_code, limit = 10, ...filters } = args
   if (cnes_code !== undefined) {
-    const address = `/v1/facilities/${encodeURIComponent(String(cnes_code))}`
+    const address = `/v1/facilities/${pathPart(cnes_code)}`
     const { data, meta } = await api.get<Answer<object>>(address)
     return { facility: data, ...originOfAnswer(meta), link: origin + address }
   }

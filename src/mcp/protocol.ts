@@ -142,9 +142,6 @@ async function answerCall(id: Id, params: Params, context: Context): Promise<Ans
   const result = await callTool(name, params.arguments ?? {}, context)
   if (result !== null) return answerOf(id, result)
   const names = describeTools().map((tool) => tool.name)
-  return refusal(
-    id,
-    INVALID_PARAMS,
-    `There is no tool ${JSON.stringify(String(name).slice(0, 100))}; tools: ${names.join(', ')}.`,
-  )
+  const shown = typeof name === 'string' ? JSON.stringify(name.slice(0, 100)) : 'whose name is no text'
+  return refusal(id, INVALID_PARAMS, `There is no tool ${shown}; tools: ${names.join(', ')}.`)
 }

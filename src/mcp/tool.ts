@@ -51,6 +51,9 @@ export const originOfAnswer = ({ release_id, synthetic, reference_period }: Meta
   ...(synthetic === true ? { synthetic, warning: 'Invented data of a demonstration.' } : {}),
 })
 
+/** @returns a text as one part of a path; half a surrogate pair, which no address holds, becomes U+FFFD */
+export const pathPart = (value: unknown): string => encodeURIComponent(Buffer.from(String(value)).toString())
+
 /** @returns a path with query parameters, in the order of `params` */
 export function addressOf(path: string, params: Readonly<Record<string, unknown>>): string {
   const entries = Object.entries(params).flatMap(([name, value]) =>

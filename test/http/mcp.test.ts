@@ -534,6 +534,18 @@ t.test('a name that is led to this machine, and pages of other origins, are refu
   }
 })
 
+t.test('half a surrogate pair and a name that is no text are no fault of the server', async (t) => {
+  const send = (params: string): Promise<Json> =>
+    client.post('/mcp', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`)
+  const named = await send('{"name":{"toString":1}}')
+  t.match(named.body, { error: { code: -32602, message: /whose name is no text/ } })
+  for (const call of [
+    '{"name":"members","arguments":{"dimension":"\\ud800"}}',
+    '{"name":"facility","arguments":{"cnes_code":"\\ud800"}}',
+  ])
+    t.match(await send(call), { status: 200, body: { result: { isError: true } } }, call)
+})
+
 t.test('texts are bounded on every way in, and a long one costs nothing', async (t) => {
   const { tools } = (await post({ jsonrpc: '2.0', id: 1, method: 'tools/list' })).body.result
   const call = async (name: string, args: object): Promise<Json> =>
