@@ -96,6 +96,18 @@ t.test('methods that no route has', async (t) => {
   )
 })
 
+t.test('a number that is infinite is refused, whatever was answered before', async (t) => {
+  const ask = (limits: string) =>
+    client.post('/v1/analytics/query', `{"metrics":["bed_capacity_existing"],"limits":${limits}}`)
+  for (const [limits, status] of [
+    ['1e999', 400],
+    ['null', 200],
+    ['1e999', 400],
+    ['-1e999', 400],
+  ] as const)
+    t.equal((await ask(limits)).status, status, limits)
+})
+
 t.test('two Host headers', async (t) => {
   const text = await exchange('GET /health HTTP/1.1\r\nHost: a\r\nhost: b\r\n\r\n')
   t.match(text, /^HTTP\/1\.1 400 /)

@@ -234,7 +234,14 @@ const inputsOf = ({ mounted: { route }, access, body }: Context): readonly strin
 /** @throws AppError 'invalid_request', SyntaxError */
 function readBody(text: string, { parseJson }: ApiServices): unknown {
   const body = parseJson(text)
-  if (isShallow(body, BODY_DEPTH)) return body
+  if (isShallow(body, BODY_DEPTH)) {
+    if (hasFiniteNumbers(body)) return body
+    throw new AppError('invalid_request', {
+      errors: [
+        { pointer: '', message: both('tem um número grande demais', 'has a number that is too large') },
+      ],
+    })
+  }
   throw new AppError('invalid_request', {
     errors: [
       {
@@ -247,6 +254,12 @@ function readBody(text: string, { parseJson }: ApiServices): unknown {
     ],
   })
 }
+
+/** 1e999 is infinite, and JSON.stringify, which makes the key of an answer, would write it as null. */
+const hasFiniteNumbers = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isFinite(value)
+    : typeof value !== 'object' || value === null || Object.values(value).every(hasFiniteNumbers)
 
 /** Maximum nesting of a request body. Valid bodies have only a few levels; walking deeper ones would use stack. */
 const BODY_DEPTH = 16
