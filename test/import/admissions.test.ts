@@ -10,7 +10,7 @@ import { checkRelease } from '../../src/import/check-release.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { decodeDbc } from '../../src/import/readers/dbc.ts'
 import { readDbfColumns } from '../../src/import/readers/dbf.ts'
-import { ageGroupOf, integerCell } from '../../src/import/sih/admission-cells.ts'
+import { ageGroupOf, integerCell, parseDiagnosis } from '../../src/import/sih/admission-cells.ts'
 import { readAdmissions, recogniseAdmissionFile } from '../../src/import/sih/admission-files.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
@@ -80,6 +80,14 @@ t.test('cells', (t) => {
   t.equal(ageGroupOf('4', 80), '80+')
   t.equal(ageGroupOf('5', 3), '80+')
   t.equal(ageGroupOf('0', 20), '')
+  t.end()
+})
+
+t.test('before 1998 a code that looks like one of CID-10 is of CID-9', (t) => {
+  for (const code of ['V270', 'E8660', 'E866', '4860'])
+    t.match(parseDiagnosis(code, 199712), { category: '', chapter: '', icsapGroup: '', causeGroup: '' }, code)
+  t.match(parseDiagnosis('E86', 199801), { category: 'E86', chapter: '04', icsapGroup: '02' })
+  t.equal(parseDiagnosis('4860', 199801).category, '')
   t.end()
 })
 

@@ -9,6 +9,7 @@ import t from 'tap'
 import { gestationClassOf } from '../../src/import/aggregated/gestation.ts'
 import { importPaths } from '../../src/import/import.ts'
 import {
+  deliveryOf,
   monthOfBirth,
   motherAgeGroupOf,
   recogniseBirthFile,
@@ -95,11 +96,32 @@ t.test('cells', (t) => {
   t.equal(gestationClassOf('4', 1996), '32-36')
   t.equal(gestationClassOf('8', 1996), '28-36')
   for (const cell of ['9', '0', '']) t.equal(gestationClassOf(cell, 2019), '', `gestation ${cell}`)
+  t.equal(deliveryOf('3', 1995), '3', 'forceps')
+  for (const cell of ['3', '4', '9', '']) t.equal(deliveryOf(cell, 1996), '', `delivery ${cell}`)
+  t.equal(deliveryOf('2', 1996), '2')
   for (const cell of ['99', '00', '']) t.equal(motherAgeGroupOf(cell), '', `age ${cell}`)
   t.equal(motherAgeGroupOf('10'), '10-14')
   t.equal(motherAgeGroupOf('9'), '00-09')
   t.equal(motherAgeGroupOf('51'), '50+')
   t.end()
+})
+
+t.test('a birth without a municipality is one of the state of its file', async (t) => {
+  const { releasesDir, result, manifest } = await importRows({
+    'DNRR2022.dbf': dbf([plain, { ...plain, CODMUNRES: '' }, { ...plain, CODMUNRES: '000000' }]),
+    'DNEX2022.dbf': dbf([{ ...plain, CODMUNRES: '' }]),
+  })
+  t.match(
+    await ask(
+      `SELECT residence_uf, residence_municipality_code, births FROM ${partition(releasesDir, result.sinasc ?? '', 'births')} ORDER BY ALL`,
+    ),
+    [
+      { residence_uf: 'RR', residence_municipality_code: 1400000, births: 2 },
+      { residence_uf: 'RR', residence_municipality_code: 1400100, births: 1 },
+      { residence_uf: null, residence_municipality_code: null, births: 1 },
+    ],
+  )
+  t.equal(manifest.counts.births_without_residence_2022, 1)
 })
 
 t.test('births are summed by class; unknown is null, and no personal cell is read', async (t) => {

@@ -6,6 +6,7 @@ import { icsapGroupOf } from '../../model/classifications/icsap.ts'
 import { RACE_NOT_INFORMED, RACES } from '../../model/classifications/races.ts'
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
 import { chapterOf, NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
+import { CID10_FROM } from '../../model/sih/layout.ts'
 
 const ZERO = 0x30
 const BLANK = 0x20
@@ -58,9 +59,12 @@ export const parseMunicipality = (cell: string): string => /^\s*(\d+)\s*$/.exec(
 export const parseFacility = (cell: string): string =>
   /^\d{7}$/.test(cell.trim()) ? cell.trim() : NO_FACILITY
 export const parseCode = (cell: string): string => (/^\d{2}$/.test(cell.trim()) ? cell.trim() : NOT_INFORMED)
-/** @returns empty codes for a diagnosis that is not of CID-10, such as CID-9 before 1998 */
-export function parseDiagnosis(code: string): Diagnosis {
-  if (!/^[A-Z]\d{2}[0-9A-Z]?$/.test(code))
+/**
+ * @param period YYYYMM of the file. CID-9 has codes that look like those of CID-10: V27.0 is an outcome of delivery.
+ * @returns empty codes for a diagnosis that is not of CID-10
+ */
+export function parseDiagnosis(code: string, period: number): Diagnosis {
+  if (period < CID10_FROM || !/^[A-Z]\d{2}[0-9A-Z]?$/.test(code))
     return { category: '', chapter: '', icsapGroup: '', causeGroup: '', code, key: '|||' }
   const category = code.slice(0, 3)
   const chapter = chapterOf(category) ?? ''

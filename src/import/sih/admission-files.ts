@@ -223,7 +223,7 @@ class AdmissionAggregator {
     const municipalityOf = remember(parseMunicipality)
     const facilityOf = remember(parseFacility)
     const codeOf = remember(parseCode)
-    const diagnosisOf = remember((cell) => parseDiagnosis(cell.trim()))
+    const diagnosisOf = remember((cell) => parseDiagnosis(cell.trim(), this.#period))
     /** '' for a cell that is no procedure. */
     const procedureOf = remember((cell) => (/^\d{8}(\d\d)?$/.test(cell.trim()) ? cell.trim() : ''))
     const raceOf = remember((cell) => parseRace(cell.trim()))

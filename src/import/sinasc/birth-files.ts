@@ -104,7 +104,7 @@ function parseBirth(cells: RecordCells, year: number): ParsedRecord<BirthCodes> 
       weightClassOf(text('weight')),
       gestationClassOf(text('gestation'), year),
       PRENATAL[text('prenatal')] ?? '',
-      Object.hasOwn(DELIVERIES, text('delivery')) ? text('delivery') : '',
+      deliveryOf(text('delivery'), year),
       cells.race === null ? '' : (RACE_OF_VITAL_RECORDS[text('race')] ?? RACE_NOT_INFORMED),
       text('sex') === '1' ? 'M' : text('sex') === '2' ? 'F' : '',
     ],
@@ -149,6 +149,12 @@ const UNKNOWN_WEIGHT = 9999
 /** @param cell grams; 0 and 9999 are unknown @returns '' if unknown */
 export const weightClassOf = (cell: string): string =>
   /^\d{1,4}$/.test(cell) && Number(cell) !== UNKNOWN_WEIGHT ? classOf(Number(cell), WEIGHT_BOUNDS) : ''
+
+/** Codes of 1994 and 1995 only; later, they say nothing. */
+const OLD_DELIVERIES = ['3', '4']
+/** @returns '' if unknown */
+export const deliveryOf = (cell: string, year: number): string =>
+  Object.hasOwn(DELIVERIES, cell) && (year < CODES_FROM || !OLD_DELIVERIES.includes(cell)) ? cell : ''
 
 /** Published CONSULTAS → class of prenatal visits. */
 const PRENATAL: Readonly<Record<string, string>> = {

@@ -30,7 +30,8 @@ const BIRTHS_TABLE: StagedTable = {
   measures: MEASURES,
   columns: `reference_period, place_uf AS residence_uf, place_code AS residence_municipality_code, mother_age_group, weight_class_code,
     gestation_class_code, prenatal_visits_class_code, delivery_code, race_code, sex, ${PUBLICATION_STATUS.select}`,
-  stateWithoutCode: 'none',
+  // Files are by residence, so a birth without a municipality code is one of the state's, or of none where the file is of none.
+  stateWithoutCode: 'file',
 }
 
 const monthsOf = (year: number, last: number): number[] =>

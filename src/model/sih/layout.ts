@@ -50,6 +50,8 @@ export const PROFESSIONAL_VALUES = ['VAL_SP', 'VAL_SP_FED', 'VAL_SP_GES'] as con
 
 /** First month (YYYYMM) whose layout has SIGTAP procedures and the facility. */
 export const SIGTAP_FROM = 200801
+/** First month (YYYYMM) whose diagnoses are of CID-10. */
+export const CID10_FROM = 199801
 /** First month (YYYYMM) with values in reais. */
 export const REAIS_FROM = 199407
 
