@@ -324,3 +324,81 @@ t.test('a place of residence has a row, with admissions or without', async (t) =
   const states = await residents(['residence_state'], [may], 'admissions_per_10k')
   t.ok(states.data.length >= 27, 'each state is a row')
 })
+
+t.test('both sides of a ratio of the query are of the same months', async (t) => {
+  const threeStates = [{ dimension: 'state', operator: 'IN', value: ['AC', 'AP', 'RR'] }]
+  const valuesIn = async (body: object): Promise<AnswerRow['metrics'][]> => {
+    const { status, body: answer, text } = await client.query(body)
+    if (status !== 200) throw new Error(text)
+    return answer.data.map(({ metrics }: AnswerRow) => metrics)
+  }
+  const ofRoraima = {
+    metric: 'admissions',
+    as: 'of_roraima',
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }],
+  }
+  const share = { as: 'part', ratio: ['of_roraima', 'admissions'], scale: 100 }
+  const asked = { metrics: ['admissions', ofRoraima, share], filters: threeStates }
+  const { body } = await client.query(asked)
+  t.match(
+    body.meta.notes.find(({ code }: WrittenNote) => code === 'newest_periods_differ'),
+    { newest: { admissions: '2026-04', of_roraima: '2026-05', part: '2026-04' } },
+    'Amapá has no file of May, Roraima has one',
+  )
+  const april = { dimension: MONTH, operator: 'EQ', value: '2026-04' }
+  const [inApril] = await valuesIn({ ...asked, filters: [...threeStates, april] })
+  t.equal(body.data[0].metrics.part, inApril?.part)
+  t.equal(
+    inApril?.part,
+    Math.round((1e4 * Number(inApril?.of_roraima)) / Number(inApril?.admissions)) / 100,
+    'divided by hand',
+  )
+  const occupancy = {
+    metrics: [
+      'bed_occupancy_share',
+      'days_of_stay',
+      'sus_bed_days',
+      { as: 'own', ratio: ['days_of_stay', 'sus_bed_days'], scale: 100 },
+    ],
+    filters: threeStates,
+    over_period: 'avg',
+  }
+  for (const more of [
+    {},
+    { group_by: ['state'] },
+    { group_by: ['reference_year'], incomplete: 'allow' },
+    { group_by: ['reference_period', 'state'], incomplete: 'allow', window: { months: 2 } },
+  ]) {
+    const rows = await valuesIn({ ...occupancy, ...more })
+    if ('group_by' in more) t.ok(rows.some(({ own }) => own !== null))
+    for (const { own, bed_occupancy_share } of rows)
+      t.equal(own, bed_occupancy_share, `as the catalog’s ratio of the same: ${JSON.stringify(more)}`)
+  }
+})
+
+t.test('a total of flows is of the months of its rows, whatever stands beside them', async (t) => {
+  const year = {
+    group_by: ['reference_year'],
+    filters: [{ dimension: 'state', operator: 'IN', value: ['AC', 'AP', 'RR'] }],
+    incomplete: 'allow',
+    over_period: 'avg',
+    status: true,
+    totals: [[]],
+  }
+  const totalOf = async (metrics: readonly string[], more: object = {}) => {
+    const { body } = await client.query({ ...year, metrics, ...more })
+    return { row: body.data.at(-1), total: body.totals[0].data[0] }
+  }
+  for (const metrics of [['days_of_stay'], ['days_of_stay', 'bed_capacity_sus']]) {
+    const { row, total } = await totalOf(metrics)
+    t.equal(row.status.days_of_stay, 'partial', 'May is left out')
+    t.equal(total.metrics.days_of_stay, row.metrics.days_of_stay, metrics.join())
+    t.equal(total.status.days_of_stay, 'partial', metrics.join())
+  }
+  const byState = await totalOf(['admissions'], { group_by: ['reference_year', 'state'] })
+  t.equal(byState.total.status.admissions, 'partial')
+  const whole = await totalOf(['admissions'], {
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }],
+  })
+  t.not(whole.total.status.admissions, 'final', 'months to come')
+})

@@ -55,12 +55,20 @@ import {
 } from './coverage.ts'
 import { collectDatasets } from './datasets/collect.ts'
 import {
-  isKnownEverywhere,
+  countOf,
   type MeasurePosition,
   type MetricPlan,
+  needsStateOfGroup,
   planLifeTable,
   planRatio,
 } from './datasets/metric-plan.ts'
+import {
+  asRatio,
+  findSide,
+  hasSameMonths,
+  type MetricWithoutMonths,
+  pairSides,
+} from './datasets/ratio-sides.ts'
 import { findStatusGroups } from './datasets/status-groups.ts'
 import type { QueryFilter } from './filters.ts'
 import type { ComparatorPlan } from './options/comparators.ts'
@@ -91,7 +99,7 @@ import {
 import { sidesOf } from './population-basis.ts'
 import type { BasePlan, PlanContext } from './query-plan.ts'
 import type { AnalyticsQuery } from './request.ts'
-import { type PopulationYears, populationYears } from './resident-relations.ts'
+import { type FewFacilities, type PopulationYears, populationYears } from './resident-relations.ts'
 import { checkTerritory, territoryNotes } from './territory.ts'
 
 /** One sub-query: measures of one dataset over the same months. */
@@ -131,16 +139,6 @@ export interface DatasetPlan {
   readonly addedUpFrom: string | null
   /** Adds the state of each group, which decides whether its data was collected. */
   readonly hasStateColumn: boolean
-}
-
-const needsStateOfGroup = (metric: MetricPlan): boolean =>
-  metric.knownGroups !== 'none' && !isKnownEverywhere(metric)
-
-/** Facilities named by a pre-aggregate in any month, and those with beds in `bedPeriods`. */
-export interface FewFacilities {
-  readonly source: PreAggregateName
-  readonly periods: readonly number[]
-  readonly bedPeriods: readonly number[]
 }
 
 export interface AggregatePlan {
@@ -220,7 +218,20 @@ export function planAggregate(
         }
   const codes = contextMonths?.codes ?? codesOfMonths(query, requestedPeriods.requested ?? [])
   const months = isByCell ? monthsByCode(query, codes, requestedPeriods.requested ?? []) : null
-  const metricNeeds = query.metrics.map(({ code, metric, filters }, index): QueryMetricNeeds => {
+  /** @param inScope states from which the newest month is chosen, where the query names none */
+  const withMonths = (found: MetricWithoutMonths, inScope: ReadonlySet<string>): QueryMetricNeeds => {
+    const { code, metric, needs } = found
+    if (needs.length === 0) return { ...found, requested: [] }
+    if (months !== null) {
+      const cells = contextMonths?.cells?.get(code) ?? cellsOfMetric(query, months, cellPartsOf(found), view)
+      return { ...found, cells, requested: allPeriods(cells.map(({ needed }) => needed)) }
+    }
+    const requested =
+      (contextMonths?.requested ?? context.flowMonths)?.get(code) ??
+      periodsOfMetric(requestedPeriods, needs, inScope, view, isFlowMetric(metric))
+    return { ...found, requested }
+  }
+  const scoped = query.metrics.map(({ code, metric, filters }, index) => {
     const needs = needsByMetric[index] ?? []
     const metricQuery = queries[index] ?? query
     const covered = coveredGroups(metricQuery)
@@ -233,23 +244,14 @@ export function planAggregate(
       : isWithinStates(covered) || isOfResidents(metric) || tablesAmong(needs).some(isByOccurrence)
         ? metricScope.territory
         : metricScope.states
-    const found = { code, metric, query: metricQuery, needs, states }
-    if (needs.length === 0) return { ...found, requested: [] }
-    if (months !== null) {
-      const parts = cellPartsOf(found)
-      const cells = contextMonths?.cells?.get(code) ?? cellsOfMetric(query, months, parts, view)
-      return { ...found, cells, requested: allPeriods(cells.map(({ needed }) => needed)) }
-    }
-    const requested =
-      contextMonths?.requested.get(code) ??
-      periodsOfMetric(requestedPeriods, needs, metricScope.states, view, isFlowMetric(metric))
-    return { ...found, requested }
+    return { found: { code, metric, query: metricQuery, needs, states }, inScope: metricScope.states }
   })
+  const metricNeeds = scoped.map(({ found, inScope }) => withMonths(found, inScope))
+  const sideNeeds = pairSides(query.ratios, scoped, withMonths)
+  const allNeeds = [...metricNeeds, ...sideNeeds]
   const collector = collectDatasets(query, view)
-  const knownGroups = metricNeeds.map((needs) => findKnownGroups(needs, coveredGroups(needs.query), view))
-  const knownGroupsByCode = metricNeeds.map((metric) => findKnownGroupsByCode(metric, view))
   const basisNotes: Note[] = []
-  const measured = metricNeeds.map((needs, index): MetricPlan => {
+  const planMetric = (needs: QueryMetricNeeds, label: string | null): MetricPlan => {
     const metric = metricOf(needs.metric)
     const sides = sidesOf(needs, populationYears(view), context)
     const { numerator, less, denominator, denominators } = sides
@@ -265,7 +267,7 @@ export function planAggregate(
       code: needs.code,
       catalog: [needs.metric],
       sides: null,
-      label: query.metrics[index]?.label ?? null,
+      label,
       limits: limitsOf(needs.metric),
       isAdditive: isAdditive(needs.metric),
       numerator: add(atPrices(numerator, needs.metric, periods, query.prices, context.priceIndex)),
@@ -290,17 +292,28 @@ export function planAggregate(
       unit: unitOf(needs.metric),
       priceUnit: query.prices !== null && isMoney(needs.metric) ? 10 ** KEPT_DECIMALS : 1,
       decimals: decimalsOfMetric(needs.metric),
-      knownGroups: knownGroups[index] ?? 'all',
-      knownGroupsByCode: knownGroupsByCode[index] ?? [],
+      knownGroups: findKnownGroups(needs, coveredGroups(needs.query), view),
+      knownGroupsByCode: findKnownGroupsByCode(needs, view),
       status: query.status ? findStatusGroups(needs, view) : null,
     }
-  })
-  const metrics = [...measured, ...query.ratios.map((ratio) => planRatio(ratio, measured))]
+  }
+  const measured = metricNeeds.map((needs, index) => planMetric(needs, query.metrics[index]?.label ?? null))
+  const metrics = [
+    ...measured,
+    ...query.ratios.map((ratio) => {
+      const [numerator, denominator] = ratio.sides.map((side) => {
+        const alone = metricNeeds.findIndex(({ code }) => code === side)
+        const paired = findSide(sideNeeds, ratio, side)
+        return hasSameMonths(metricNeeds[alone], paired) ? measured[alone] : planMetric(paired, null)
+      })
+      return planRatio(ratio, numerator, denominator)
+    }),
+  ]
   // Groups by facility have no place in their key, so datasets add the group's state when the release has gaps or lacks a requested month.
   const hasStateColumn =
     query.group_by.includes('facility') &&
     !query.group_by.some((code) => code !== 'region' && PLACE_DIMENSIONS.has(code)) &&
-    (hasGaps(view, tables) || measured.some((metric) => needsStateOfGroup(metric)))
+    (hasGaps(view, tables) || measured.some(needsStateOfGroup))
   const datasets = collector.plans().map((plan): DatasetPlan => ({ ...plan, hasStateColumn }))
   const facilityMonths = storedPeriods(view, 'facilities')
   const periodsUsed = allPeriods(datasets.map(({ periods }) => periods)).filter(
@@ -342,12 +355,12 @@ export function planAggregate(
     scope: scope.territory,
     places: scope.places,
     states: scope.states,
-    requested: new Map(metricNeeds.map((needs) => [needs.code, needs.requested])),
+    requested: new Map(allNeeds.map((needs) => [needs.code, needs.requested])),
     cells: isByCell
-      ? new Map(metricNeeds.map(({ code, cells = [] }): [string, readonly PeriodCell[]] => [code, cells]))
+      ? new Map(allNeeds.map(({ code, cells = [] }): [string, readonly PeriodCell[]] => [code, cells]))
       : null,
     cellParts: (code) => {
-      const found = metricNeeds.find((needs) => needs.code === code)
+      const found = allNeeds.find((needs) => needs.code === code)
       if (found === undefined) throw new TypeError(`the plan lacks ${code}`)
       return cellPartsOf(found)
     },
@@ -365,7 +378,9 @@ export function planAggregate(
         dataset === 'population_by_age' ? [noteOfAges(years?.POPULATION_BY_AGE ?? null)] : [],
       ),
       ...rangeNotes(query.filters, tables, view),
-      ...periodNotes(requestedPeriods.requested === null && contextMonths === undefined ? metricNeeds : []),
+      ...(requestedPeriods.requested === null && contextMonths === undefined
+        ? periodNotes([...metricNeeds, ...sideNeeds.map(asRatio)])
+        : []),
       ...basisNotes,
       ...(isByCell ? cellNotes(query, metricNeeds) : []),
       ...describeMissing(missing),
@@ -381,8 +396,5 @@ export function planAggregate(
     comparator: null,
   }
 }
-
-/** @returns the residents that a standardized rate divides by, of all ages together */
-const countOf = ({ standardizedBy: _standard, ...residents }: Measure): Measure => residents
 
 const hasMonths = (code: MetricCode): boolean => factDatasetsOf(code).some((name) => !isPopulation(name))

@@ -14,9 +14,9 @@ import {
 } from '../../model/pre-aggregates.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { dimensionsOfOneValue } from './dimensions-used.ts'
-import type { AggregatePlan, DatasetPlan, FewFacilities } from './plan.ts'
+import type { AggregatePlan, DatasetPlan } from './plan.ts'
 import { mapPlans } from './query-plan.ts'
-import { listFewFacilities } from './resident-relations.ts'
+import { type FewFacilities, listFewFacilities } from './resident-relations.ts'
 
 export const choosePreAggregates = (plan: AggregatePlan, view: ReleaseView): AggregatePlan =>
   mapPlans(plan, (level) => ({

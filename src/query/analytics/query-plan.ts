@@ -17,6 +17,8 @@ import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { refuse } from '../refusals.ts'
 import { describeMissing, type Missing } from './coverage.ts'
 import { isTimeless } from './datasets/metric-plan.ts'
+import { flowMonthsOf } from './datasets/ratio-sides.ts'
+import { withPartialMonths } from './datasets/status-groups.ts'
 import { decimalsOf } from './dialect/duckdb/groups.ts'
 import { noteComparator, planComparator } from './options/comparators.ts'
 import { catalogMetrics } from './options/defined-metrics.ts'
@@ -46,6 +48,8 @@ export interface PlanContext {
     /** Periods of several months; absent when each group is one month, or all months form one group. */
     readonly cells?: ReadonlyMap<string, readonly PeriodCell[]>
   }
+  /** Months of flows among stocks, by metric: a level sums them over the months of the rows, and reads stocks of its own. */
+  readonly flowMonths?: ReadonlyMap<string, readonly number[]>
   /** States of the facilities in the filters; null when no filter names facilities. */
   readonly facilityStates?: ReadonlySet<string> | null
   /** Years of estimates, ascending; required when denominators depend on the month's year. */
@@ -81,7 +85,11 @@ export function planQuery(
     )
     const plan = planAggregate(levelQuery, view, capabilities, { name, ...months, ...context })
     return addBase(
-      { ...plan, datasets: plan.datasets.map((dataset) => sumFromRows(dataset, rows)) },
+      {
+        ...plan,
+        datasets: plan.datasets.map((dataset) => sumFromRows(dataset, rows)),
+        metrics: finestTime(group_by) === null ? withPartialMonths(plan.metrics, rows.metrics) : plan.metrics,
+      },
       view,
       capabilities,
       context,
@@ -157,7 +165,7 @@ function monthsOfLevel(
   rows: AggregatePlan,
   query: AnalyticsQuery,
   level: string,
-): Pick<PlanContext, 'months'> {
+): Pick<PlanContext, 'months' | 'flowMonths'> {
   const finest = finestTime(group_by)
   if (finest === finestTime(query.group_by)) return monthsOf(rows)
   // Months of a period that is coarser than those of the rows are all of its months.
@@ -165,13 +173,12 @@ function monthsOfLevel(
   // Flows are summed over the months of the rows. Months listed in a filter are included even when they have no row.
   const filters = query.filters.filter(({ dimension }) => isTime(dimension))
   const listed = listedPeriods(filters)
+  const areOfRows = listed === null && filters.every(({ dimension }) => dimension === 'reference_period')
   if (catalogMetrics(query).every(isFlowMetric))
-    return listed === null && filters.every(({ dimension }) => dimension === 'reference_period')
-      ? { months: { ...monthsOf(rows).months, codes: [] } }
-      : {}
+    return areOfRows ? { months: { ...monthsOf(rows).months, codes: [] } } : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
     throw severalPeriodsError(rows.spinePeriods, level)
-  return {}
+  return areOfRows ? { flowMonths: flowMonthsOf(rows.requested, query) } : {}
 }
 
 /** Sums a level from the groups of the rows where that is exact. */

@@ -43,7 +43,6 @@ import {
   whole,
 } from '../../sql.ts'
 import { anyDeclaration, unionOf } from './dialect/differences.ts'
-import type { FewFacilities } from './plan.ts'
 
 /** Year of each population used by metrics; null when the release lacks it. */
 export type PopulationYears = Readonly<
@@ -109,6 +108,13 @@ export const membersOf = (code: DimensionCode, period: number | null = null): Sq
   resident(membersName(code, period), membersDefinition(code, period))
 const membersName = (code: DimensionCode, period: number | null = null): string =>
   period === null ? `members ${code}` : `members ${code} ${period}`
+
+/** Facilities named by a pre-aggregate in any month, and those with beds in `bedPeriods`. */
+export interface FewFacilities {
+  readonly source: PreAggregateName
+  readonly periods: readonly number[]
+  readonly bedPeriods: readonly number[]
+}
 
 /** @returns only these facilities; name_rank orders them among themselves */
 export const fewFacilityMembers = (few: FewFacilities, period: number): Sql =>

@@ -112,8 +112,11 @@ export function planLifeTable(
 }
 
 /** @returns the plan of a ratio, which reads what the plans of its sides read and is null where either of them is */
-export function planRatio(ratio: QueryRatio, metrics: readonly MetricPlan[]): MetricPlan {
-  const [numerator, denominator] = ratio.sides.map((name) => metrics.find(({ code }) => code === name))
+export function planRatio(
+  ratio: QueryRatio,
+  numerator: MetricPlan | undefined,
+  denominator: MetricPlan | undefined,
+): MetricPlan {
   if (numerator === undefined || denominator === undefined)
     throw new TypeError(`the plan lacks a side of ${ratio.code}`)
   return {
@@ -138,3 +141,10 @@ export function planRatio(ratio: QueryRatio, metrics: readonly MetricPlan[]): Me
     status: null,
   }
 }
+
+/** @returns whether the state of a group decides if a metric has a value */
+export const needsStateOfGroup = (metric: MetricPlan): boolean =>
+  metric.knownGroups !== 'none' && !isKnownEverywhere(metric)
+
+/** @returns the residents that a standardized rate divides by, of all ages together */
+export const countOf = ({ standardizedBy: _standard, ...residents }: Measure): Measure => residents

@@ -10,6 +10,7 @@ import type { ReleaseView } from '../../../release/view.ts'
 import { coveredGroups, groupsOfStates, type KnownGroups, type QueryMetricNeeds } from '../coverage.ts'
 import { allPeriods } from '../periods.ts'
 import { statesFinal } from './finality.ts'
+import type { MetricPlan } from './metric-plan.ts'
 
 export interface StatusGroups {
   /** Groups of which some month was collected. */
@@ -61,3 +62,19 @@ function commonTo(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
     ? first
     : new Set([...first].filter((uf) => others.every((other) => other.has(uf))))
 }
+
+/** Marks the metrics of a level without months, which are partial where the months of the rows are. */
+export const withPartialMonths = (
+  metrics: readonly MetricPlan[],
+  rows: readonly MetricPlan[],
+): MetricPlan[] =>
+  metrics.map((metric, index) => {
+    const row = rows[index]
+    const { status, sides } = metric
+    if (sides !== null && row?.sides) {
+      const [numerator = sides[0], denominator = sides[1]] = withPartialMonths(sides, row.sides)
+      return { ...metric, sides: [numerator, denominator] }
+    }
+    if (status === null || (row?.status?.partial ?? []).length === 0) return metric
+    return { ...metric, status: { ...status, partial: [0] } }
+  })
