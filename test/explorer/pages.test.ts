@@ -153,6 +153,11 @@ t.test('nothing is loaded from elsewhere or run in place', async (t) => {
 t.test('what comes from an address is shown as text', async (t) => {
   const { html } = await get(`/explorer/search?text=${encodeURIComponent('<script>alert(1)</script>')}`)
   t.notMatch(html, /<script>alert/)
+  for (const name of ['order', 'change', 'basis']) {
+    const odd = textOf((await get(`/explorer?m=bed_capacity_sus&by=state&${name}=__proto__`)).html)
+    t.notMatch(odd, /\[object/, name)
+    t.match(odd, /__proto__/, name)
+  }
   const unknown = await get('/explorer?m=no_such_metric')
   t.equal(unknown.status, 200, 'the page is there; the question has no answer')
   t.match(textOf(unknown.html), /Não foi possível responder/)

@@ -15,7 +15,7 @@ import {
 } from '../conflicts.ts'
 import { formatMonth, type Language, monthBefore } from '../numbers.ts'
 import { GROUP, type UnresolvedLine } from '../own-group.ts'
-import { change, type Question, TIMES, timeOf } from '../question.ts'
+import { change, lookUp, type Question, TIMES, timeOf } from '../question.ts'
 import { TEXTS } from '../texts.ts'
 import { AnalysisOptions } from './analysis.tsx'
 import { Filters } from './filters.tsx'
@@ -63,7 +63,8 @@ export function changeName(code: string, language: Language): string {
   const t = TEXTS[language]
   const [, count] = /^-(\d+)$/.exec(code) ?? []
   return (
-    t.changes[code] ?? (count === undefined ? formatMonth(code, language) : t.periodsBefore(Number(count)))
+    lookUp(t.changes, code) ??
+    (count === undefined ? formatMonth(code, language) : t.periodsBefore(Number(count)))
   )
 }
 
@@ -286,12 +287,12 @@ function More({ question, data }: { readonly question: Question; readonly data: 
         }),
     question.order === ''
       ? null
-      : mark('order', `${t.order}: ${Object.fromEntries(orders)[question.order] ?? question.order}`, {
+      : mark('order', `${t.order}: ${lookUp(Object.fromEntries(orders), question.order) ?? question.order}`, {
           order: '',
         }),
     question.basis === ''
       ? null
-      : mark('basis', `${t.basis}: ${t.bases[question.basis] ?? question.basis}`, { basis: '' }),
+      : mark('basis', `${t.basis}: ${lookUp(t.bases, question.basis) ?? question.basis}`, { basis: '' }),
     question.ignored ? null : mark('ignored', t.withoutIgnored, { ignored: true }),
     question.release === ''
       ? null
