@@ -315,6 +315,23 @@ t.test('deaths without a month count in the year, and a note says how many', asy
     year.body.meta.notes.filter(({ code }: { code: string }) => code === 'deaths_without_month'),
     [{ state: 'RR', year: 2021, deaths: unknown }],
   )
+  // A filter of months is of months, also where they are all of a year: rows, totals and the whole leave out what has no month.
+  const inMonths = async (group_by: readonly string[]) => {
+    const { body } = await client.query({
+      metrics: ['deaths'],
+      group_by,
+      totals: group_by.length === 0 ? [] : [[]],
+      filters: [
+        { dimension: 'reference_period', operator: 'BETWEEN', value: ['2021-01', '2021-12'] },
+        { dimension: 'residence_state', operator: 'EQ', value: 'RR' },
+      ],
+    })
+    return [body.data, ...(body.totals ?? []).map(({ data }: { data: unknown }) => data)].map(
+      ([row]) => row.metrics.deaths,
+    )
+  }
+  t.same(await inMonths(['reference_year']), [sum, sum])
+  t.same(await inMonths([]), [sum])
   const lineage = await client.post('/v1/analytics/lineage', {
     ...{ metrics: ['deaths'], group_by: [], key: {}, rows: true, limit: 1000 },
     filters: [

@@ -34,7 +34,7 @@ const RELATION_IDS = [
 ]
 /** Parts that are read by name, with the relationships and content types by which programs find them. */
 const NAMED_PARTS = [
-  { relation: /\/officeDocument$/, contentType: /sheet\.main\+xml$/, part: WORKBOOK_PART },
+  { relation: /\/officeDocument$/, contentType: /\.main\+xml$/i, part: WORKBOOK_PART },
   { relation: /\/sharedStrings$/, contentType: /sharedStrings\+xml$/, part: 'xl/sharedStrings.xml' },
   { relation: /\/styles$/, contentType: /\.styles\+xml$/, part: 'xl/styles.xml' },
 ] as const

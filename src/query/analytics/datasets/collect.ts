@@ -136,13 +136,19 @@ export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Colle
 }
 
 /**
- * Adds the rows of a year whose month is unknown to a cell that reads all months of the year. A window is of months, so it has none.
+ * Adds the rows of a year whose month is unknown to a cell that reads all months of the year. A window and a filter of months are of
+ * months, so they have none.
  * @returns a function of the cells of a dataset
  */
 const withMonthZero =
-  (dataset: FactDataset, view: ReleaseView, { window }: Pick<AnalyticsQuery, 'window'>) =>
+  (
+    dataset: FactDataset,
+    view: ReleaseView,
+    { window, filters }: Pick<AnalyticsQuery, 'window' | 'filters'>,
+  ) =>
   (cell: PeriodCell): PeriodCell => {
-    if (window !== null || !isFlow(dataset)) return cell
+    const isOfMonths = window !== null || filters.some(({ dimension }) => dimension === 'reference_period')
+    if (isOfMonths || !isFlow(dataset)) return cell
     const zeros = storedPeriods(view, dataset).filter(
       (period) =>
         isMonthZero(period) &&
