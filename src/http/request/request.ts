@@ -234,26 +234,20 @@ const inputsOf = ({ mounted: { route }, access, body }: Context): readonly strin
 /** @throws AppError 'invalid_request', SyntaxError */
 function readBody(text: string, { parseJson }: ApiServices): unknown {
   const body = parseJson(text)
-  if (isShallow(body, BODY_DEPTH)) {
-    if (hasFiniteNumbers(body)) return body
-    throw new AppError('invalid_request', {
-      errors: [
-        { pointer: '', message: both('tem um número grande demais', 'has a number that is too large') },
-      ],
-    })
-  }
-  throw new AppError('invalid_request', {
-    errors: [
-      {
-        pointer: '',
-        message: both(
-          `não pode ter mais de ${BODY_DEPTH} níveis`,
-          `must not be nested deeper than ${BODY_DEPTH} levels`,
-        ),
-      },
-    ],
-  })
+  if (!isShallow(body, BODY_DEPTH))
+    throw refusedBody(
+      both(
+        `não pode ter mais de ${BODY_DEPTH} níveis`,
+        `must not be nested deeper than ${BODY_DEPTH} levels`,
+      ),
+    )
+  if (!hasFiniteNumbers(body))
+    throw refusedBody(both('tem um número grande demais', 'has a number that is too large'))
+  return body
 }
+
+const refusedBody = (message: ReturnType<typeof both>): AppError =>
+  new AppError('invalid_request', { errors: [{ pointer: '', message }] })
 
 /** 1e999 is infinite, and JSON.stringify, which makes the key of an answer, would write it as null. */
 const hasFiniteNumbers = (value: unknown): boolean =>
