@@ -345,6 +345,9 @@ const parquets = {
   scaled: await parquetWith(null, {
     beds_existing_per_100k: { logical_type: { type: 'DECIMAL', precision: 18, scale: 1 } },
   }),
+  signed: await parquetWith(null, {
+    bed_capacity_existing: { logical_type: { type: 'INTEGER', bitWidth: 64, isSigned: true } },
+  }),
   fraction: await parquetWith(null, {
     bed_capacity_existing: { logical_type: { type: 'DECIMAL', precision: 18, scale: 1 } },
   }),
@@ -359,6 +362,7 @@ const BINARIES: Forgery[] = [
     AGREE,
   ],
   ['Parquet: written by another program', () => parquets.same, null, AGREE],
+  ['Parquet: an integer that is declared as one', () => parquets.signed, null, AGREE],
   ['Parquet: a number', () => parquets.other, /bed_capacity_existing/],
   ['Parquet: two scales', () => parquets.scaled, /beds_existing_per_100k is declared in two ways/],
   [

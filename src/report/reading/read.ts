@@ -204,7 +204,9 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
     .filter(({ converted_type, scale, logical_type }) =>
       logical_type?.type === 'DECIMAL'
         ? converted_type !== 'DECIMAL' || logical_type.scale !== scale
-        : logical_type !== undefined && logical_type.type !== 'STRING',
+        : logical_type?.type === 'INTEGER'
+          ? logical_type.bitWidth !== 64 || !logical_type.isSigned
+          : logical_type !== undefined && logical_type.type !== 'STRING',
     )
     .map(({ name }) => `the column ${name} is declared in two ways`)
   return {
