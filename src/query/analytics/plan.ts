@@ -62,13 +62,7 @@ import {
   planLifeTable,
   planRatio,
 } from './datasets/metric-plan.ts'
-import {
-  asRatio,
-  findSide,
-  hasSameMonths,
-  type MetricWithoutMonths,
-  pairSides,
-} from './datasets/ratio-sides.ts'
+import { hasSameMonths, type MetricWithoutMonths, pairSides } from './datasets/ratio-sides.ts'
 import { findStatusGroups } from './datasets/status-groups.ts'
 import type { QueryFilter } from './filters.ts'
 import type { ComparatorPlan } from './options/comparators.ts'
@@ -247,8 +241,8 @@ export function planAggregate(
     return { found: { code, metric, query: metricQuery, needs, states }, inScope: metricScope.states }
   })
   const metricNeeds = scoped.map(({ found, inScope }) => withMonths(found, inScope))
-  const sideNeeds = pairSides(query.ratios, scoped, withMonths)
-  const allNeeds = [...metricNeeds, ...sideNeeds]
+  const ratioSides = pairSides(query.ratios, scoped, withMonths)
+  const allNeeds = [...metricNeeds, ...ratioSides.map(({ needs }) => needs)]
   const collector = collectDatasets(query, view)
   const basisNotes: Note[] = []
   const planMetric = (needs: QueryMetricNeeds, label: string | null): MetricPlan => {
@@ -303,8 +297,10 @@ export function planAggregate(
     ...query.ratios.map((ratio) => {
       const [numerator, denominator] = ratio.sides.map((side) => {
         const alone = metricNeeds.findIndex(({ code }) => code === side)
-        const paired = findSide(sideNeeds, ratio, side)
-        return hasSameMonths(metricNeeds[alone], paired) ? measured[alone] : planMetric(paired, null)
+        const paired = ratioSides.find((found) => found.ratio === ratio.code && found.metric === side)?.needs
+        return paired === undefined || hasSameMonths(metricNeeds[alone], paired)
+          ? measured[alone]
+          : planMetric(paired, null)
       })
       return planRatio(ratio, numerator, denominator)
     }),
@@ -379,7 +375,7 @@ export function planAggregate(
       ),
       ...rangeNotes(query.filters, tables, view),
       ...(requestedPeriods.requested === null && contextMonths === undefined
-        ? periodNotes([...metricNeeds, ...sideNeeds.map(asRatio)])
+        ? periodNotes([...metricNeeds, ...ratioSides.map(({ ratio, needs }) => ({ ...needs, code: ratio }))])
         : []),
       ...basisNotes,
       ...(isByCell ? cellNotes(query, metricNeeds) : []),

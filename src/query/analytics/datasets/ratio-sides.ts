@@ -13,40 +13,32 @@ export interface ScopedMetric {
   readonly inScope: ReadonlySet<string>
 }
 
-/** Names a side among the metrics of a plan, whose names have no such character. */
-const sideCode = (ratio: Pick<QueryRatio, 'code'>, side: string): string => `${ratio.code}/${side}`
+/** A metric as a side of a ratio. Its needs have a code of their own among those of the metrics. */
+export interface RatioSide {
+  readonly ratio: string
+  readonly metric: string
+  readonly needs: QueryMetricNeeds
+}
+
+const sideCode = (ratio: QueryRatio, metric: string): string => `${ratio.code}/${metric}`
 
 /** @param withMonths resolves the months of a metric from its files and states */
 export const pairSides = (
   ratios: readonly QueryRatio[],
   metrics: readonly ScopedMetric[],
   withMonths: (found: MetricWithoutMonths, inScope: ReadonlySet<string>) => QueryMetricNeeds,
-): QueryMetricNeeds[] =>
+): RatioSide[] =>
   ratios.flatMap((ratio) => {
     const pair = metrics.filter(({ found }) => ratio.sides.includes(found.code))
     const needs = [...new Set(pair.flatMap(({ found }) => found.needs))]
     const states = new Set(pair.flatMap(({ found }) => [...found.states]))
     const inScope = new Set(pair.flatMap((side) => [...side.inScope]))
-    return pair.map(({ found }) =>
-      withMonths({ ...found, code: sideCode(ratio, found.code), needs, states }, inScope),
-    )
+    return pair.map(({ found }) => ({
+      ratio: ratio.code,
+      metric: found.code,
+      needs: withMonths({ ...found, code: sideCode(ratio, found.code), needs, states }, inScope),
+    }))
   })
-
-export function findSide(
-  sides: readonly QueryMetricNeeds[],
-  ratio: Pick<QueryRatio, 'code'>,
-  side: string,
-): QueryMetricNeeds {
-  const found = sides.find(({ code }) => code === sideCode(ratio, side))
-  if (found === undefined) throw new TypeError(`the plan lacks a side of ${ratio.code}`)
-  return found
-}
-
-/** @returns a side under the name of its ratio, for notes about months */
-export const asRatio = (side: QueryMetricNeeds): QueryMetricNeeds => ({
-  ...side,
-  code: side.code.split('/')[0] ?? side.code,
-})
 
 /** @returns whether a metric alone is read from the same months as beside the other side of its ratio */
 export function hasSameMonths(alone: QueryMetricNeeds | undefined, paired: QueryMetricNeeds): boolean {
