@@ -100,9 +100,9 @@ t.test('a server ends under load', async (t) => {
   const clients = Array.from({ length: CONNECTIONS }, (_, index) =>
     converse(() => (goesOn ? Number(port) : null), key, index % 4 === 0 ? 20 : 1, counts),
   )
+  // The load counts as one when each connection has had more than an answer; a slow machine takes longer for it.
+  while (counts.answered <= CONNECTIONS && counts.wrong.length === 0) await wait(50)
   await wait(500)
-  const before = counts.answered
-  t.ok(before > CONNECTIONS, `${before} answers before`)
   const closed = client.close()
   await Promise.all(clients)
   goesOn = false
