@@ -42,22 +42,51 @@ interface Answered {
     readonly dimensions: Readonly<Record<string, { readonly code: string | number }>>
     readonly metrics: Readonly<Record<string, number | string | null>>
   }[]
+  readonly meta: { readonly notes: readonly Note[] }
 }
 
-const askAll = async (query: object): Promise<Answered['data']> => {
+interface Note {
+  readonly code: string
+  readonly metric?: string
+  readonly metrics?: readonly string[]
+}
+
+const ask = async (query: object): Promise<Answered> => {
   const { status, body, text } = await client.query(query)
   if (status !== 200) throw new Error(text)
-  return (body as Answered).data
+  return body as Answered
 }
+const askAll = async (query: object): Promise<Answered['data']> => (await ask(query)).data
 const indicatorsOf = (profile: {
   readonly blocks: readonly { readonly indicators: readonly Indicator[] }[]
 }): readonly Indicator[] => profile.blocks.flatMap(({ indicators }) => indicators)
 
-/** Compares an indicator with the answers of its own queries. @param hasPeers also reads the values of all places */
-async function compare(t: Test, indicator: Indicator, hasPeers: boolean): Promise<void> {
+/** @returns whether a note of a profile says what a note of one metric's answer says; it may say it of other metrics, too */
+const saysAsMuch = (note: Note, alone: Note): boolean =>
+  note.code === alone.code &&
+  note.metric === alone.metric &&
+  (alone.metrics ?? []).every((metric) => note.metrics?.length === 0 || note.metrics?.includes(metric))
+
+/**
+ * Compares an indicator with the answers of its own queries.
+ * @param notes those of the profile
+ * @param hasPeers also reads the values of all places
+ */
+async function compare(
+  t: Test,
+  indicator: Indicator,
+  notes: readonly Note[],
+  hasPeers: boolean,
+): Promise<void> {
   const { metric, value, lower, upper, comparator, ratio, significance, peers, course, query } = indicator
-  const [row] = await askAll(query)
+  const answer = await ask(query)
+  const [row] = answer.data
   const alone = row?.metrics ?? {}
+  for (const note of answer.meta.notes)
+    t.ok(
+      notes.some((other) => saysAsMuch(other, note)),
+      `${metric}: ${JSON.stringify(note)}`,
+    )
   t.same(
     { value, lower, upper },
     {
@@ -121,7 +150,8 @@ t.test(`profiles agree with single queries: ${PLACES} drawn places, every number
     const indicators = indicatorsOf(body.data)
     t.ok(indicators.length >= 12, `${level} ${code}: ${indicators.length}`)
     const drawn = draw(indicators.length)
-    for (const [index, indicator] of indicators.entries()) await compare(t, indicator, index === drawn)
+    for (const [index, indicator] of indicators.entries())
+      await compare(t, indicator, body.meta.notes, index === drawn)
     const { population_by_age: ages } = body.data
     t.same(
       ages.groups,

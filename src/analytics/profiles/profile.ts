@@ -8,9 +8,9 @@ import type { JsonValue } from '../../engine/types.ts'
 import { capabilityOf, dimensionOf } from '../../model/dimensions.ts'
 import { CATALOG_VERSION, decimalsOfMetric, type MetricCode, metricOf } from '../../model/metrics.ts'
 import { writeNotes } from '../../model/note-sentences.ts'
+import type { Note } from '../../model/notes.ts'
 import { PROFILE_BLOCKS, PROFILE_COMPARATORS, type ProfileBlock } from '../../model/profiles/index.ts'
 import { shownValues } from '../../query/analytics/dialect/duckdb/measured.ts'
-import { uniqueBy } from '../../query/analytics/filters.ts'
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { nextSlice } from '../../slices.ts'
 import { numberOrNull } from '../described-rows.ts'
@@ -43,7 +43,7 @@ export async function answerProfile(level: string, code: string, parts: AnswerPa
     Promise.all(questions.map((question) => answerQuestion(question, place, parts))),
     answerAges(place, parts),
   ])
-  const indicators = answers.flat()
+  const indicators = answers.flatMap((answer) => answer.indicators)
   const comparator = place.parents.find((parent) => parent.level === PROFILE_COMPARATORS[place.level])
   return {
     data: {
@@ -60,12 +60,23 @@ export async function answerProfile(level: string, code: string, parts: AnswerPa
     meta: {
       catalog_version: CATALOG_VERSION,
       components: componentsOf(parts.view),
-      notes: writeNotes(
-        uniqueBy(notes, (note) => JSON.stringify(note)),
-        parts.language,
-      ),
+      notes: writeNotes(joinNotes([...notes, ...answers.flatMap((answer) => answer.notes)]), parts.language),
     },
   }
+}
+
+/** @returns the notes, each once; those that differ only in their metrics are one note of all of them */
+function joinNotes(notes: readonly Note[]): Note[] {
+  const found = new Map<string, Note>()
+  for (const note of notes) {
+    // An empty list stands for all metrics of a query.
+    const metrics = 'metrics' in note && note.metrics.length > 0 ? note.metrics : null
+    const key = JSON.stringify(metrics === null ? note : { ...note, metrics: null })
+    const same = found.get(key)
+    const joined = same !== undefined && 'metrics' in same ? [...same.metrics, ...(metrics ?? [])] : metrics
+    found.set(key, joined === null ? note : ({ ...note, metrics: [...new Set(joined)] } as Note))
+  }
+  return [...found.values()]
 }
 
 const describePlace = ({ level, code, name }: NamedPlace): Profile['comparator'] & object => ({
@@ -83,7 +94,7 @@ async function answerQuestion(
   question: ProfileQuestion,
   place: ProfilePlace,
   parts: AnswerParts,
-): Promise<DescribedIndicator[]> {
+): Promise<{ readonly indicators: readonly DescribedIndicator[]; readonly notes: readonly Note[] }> {
   await nextSlice()
   const chunks = chunksOf(question.indicators)
   const [tables, courses] = await Promise.all([
@@ -94,23 +105,39 @@ async function answerQuestion(
     ),
     readCourses(question, place, parts),
   ])
-  return question.indicators.map(({ metric, block }, index) => {
+  const withoutValue: MetricCode[] = []
+  const indicators = question.indicators.map(({ metric, block }, index) => {
     const table = tables[Math.floor(index / TABLE_METRICS)]
     if (table === undefined) throw new TypeError(`no table holds ${metric}`)
     const position = table.positions.get(question.dimension === null ? '' : String(place.code))
     const course = questionOfCourse([metric], question, place)
+    const values = describeValues(metric, table, position)
+    if (values.value === null && isCompared(metric)) withoutValue.push(metric)
     return {
       block,
       data: {
         ...describeMetric(metric, parts.language),
         period: describeSpan(question.span),
-        ...describeValues(metric, table, position),
+        ...values,
         peers: describePeers(metric, table, position, question),
         course: course === null ? null : { points: courses.get(metric) ?? [], query: course },
-        query: questionOfValue(metric, question, place),
+        query: questionOfValue([metric], question, place),
       },
     }
   })
+  return { indicators, notes: await noteNulls(withoutValue, question, place, parts) }
+}
+
+/** @returns the notes that say why rates of the place have no value; only the answers of their queries have them */
+async function noteNulls(
+  metrics: readonly MetricCode[],
+  question: ProfileQuestion,
+  place: ProfilePlace,
+  parts: AnswerParts,
+): Promise<Note[]> {
+  if (metrics.length === 0) return []
+  const { summary } = await answerPage(questionOfValue(metrics, question, place), parts, () => null)
+  return summary.notes.filter(({ code }) => code === 'null_rows')
 }
 
 /** Metrics of one table. Statements over all places stay short, so that they fit into the time limit of a busy server. */

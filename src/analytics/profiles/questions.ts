@@ -25,7 +25,7 @@ import { parseQuery } from '../../query/analytics/request.ts'
 import { addMonths } from '../../release/published-months.ts'
 import { formatPeriod, type ReleaseView } from '../../release/view.ts'
 import { nextSlice } from '../../slices.ts'
-import { type AnswerParts, prepareQuery } from '../query.ts'
+import { type AnswerParts, prepareQuery, summarise } from '../query.ts'
 import { type ProfilePlace, statesOfPlace } from './place.ts'
 
 export type Body = Readonly<Record<string, JsonValue>>
@@ -131,10 +131,26 @@ async function planQuestions(place: ProfilePlace, parts: AnswerParts): Promise<P
         if (span !== null) add(span, indicator)
       }
     }
-    for (const { span, indicators } of spans.values())
-      questions.push({ indicators, dimension: group.dimension, span })
+    for (const { span, indicators } of spans.values()) {
+      const question = { indicators, dimension: group.dimension, span }
+      questions.push(question)
+      notes.push(...(await notesOf(question, place, parts)))
+    }
   }
   return { questions, notes }
+}
+
+/** @returns the notes that the queries of a question's values carry, whatever their rows */
+async function notesOf(question: ProfileQuestion, place: ProfilePlace, parts: AnswerParts): Promise<Note[]> {
+  const metrics = metricsOf(question)
+  const notes: Note[] = []
+  for (const alike of [metrics.filter(isCompared), metrics.filter((metric) => !isCompared(metric))]) {
+    if (alike.length === 0) continue
+    await nextSlice()
+    const prepared = await prepareQuery(parseQuery(questionOfValue(alike, question, place)), parts)
+    notes.push(...summarise(undefined, prepared, parts.view).notes)
+  }
+  return notes
 }
 
 /** @returns the months in which each metric has a value at the place, ascending, and the notes on the others */
@@ -207,17 +223,17 @@ export const questionOfAll = (question: ProfileQuestion, place: ProfilePlace): B
   limit: ROWS_MAX,
 })
 
-/** @returns the query that gives an indicator's value, limits and comparator alone */
+/** @returns the query that gives values, limits and comparators of the place alone; `metrics` are all compared, or none is */
 export const questionOfValue = (
-  metric: MetricCode,
+  metrics: readonly MetricCode[],
   { dimension, span }: ProfileQuestion,
   place: ProfilePlace,
 ): Body => ({
-  metrics: [metric],
+  metrics,
   group_by: dimension === null ? [] : [dimension],
   filters: [...placeFilters(dimension, place.code), ...spanFilters(span)],
   limits: LIMITS,
-  ...comparison(place, isCompared(metric)),
+  ...comparison(place, metrics.some(isCompared)),
 })
 
 /** @returns the query that gives an indicator of all places of the level with their percentiles */
