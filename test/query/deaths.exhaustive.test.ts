@@ -313,7 +313,7 @@ t.test('deaths without a month count in the year, and a note says how many', asy
   t.equal(year.body.data[0].metrics.deaths - sum, unknown)
   t.match(
     year.body.meta.notes.filter(({ code }: { code: string }) => code === 'deaths_without_month'),
-    [{ state: 'RR', year: 2021, deaths: unknown }],
+    [{ states: ['RR'], year: 2021, deaths: unknown }],
   )
   // A filter of months is of months, also where they are all of a year: rows, totals and the whole leave out what has no month.
   const inMonths = async (group_by: readonly string[]) => {
@@ -350,12 +350,16 @@ t.test('deaths without a month count in the year, and a note says how many', asy
 })
 
 t.test('residents abroad count in the country and in no state', async (t) => {
-  // The country has a value where the files of all states are there: one death each.
+  // The country has a value where the files of all states are there: one death each, with a month.
   const files = STATES.map(({ uf, ibge_code }): [string, Cells[]] => [
     `DO${uf}2021.dbf`,
     [{ ...drawRow('14', 2021), TIPOBITO: '2', DTOBITO: '15032021', CODMUNRES: `${ibge_code}0000` }],
   ])
-  const { releasesDir, result } = await importRows({ ...Object.fromEntries(files), 'DOREXT21.dbf': ABROAD })
+  const withoutMonth = ABROAD.map((row) => ({ ...row, DTOBITO: '15002021' }))
+  const { releasesDir, result } = await importRows({
+    ...Object.fromEntries(files),
+    'DOREXT21.dbf': [...ABROAD, ...withoutMonth],
+  })
   await writePointer(releasesDir, result.analytics)
   const reader = await openClient(releasesDir)
   t.teardown(() => reader.close())
@@ -370,6 +374,19 @@ t.test('residents abroad count in the country and in no state', async (t) => {
     await valuesBy(['residence_state']),
     [...STATES.map(() => 1), ABROAD.length / 2],
     'the last row is of no state',
+  )
+  const noted = async (filters: readonly object[]) => {
+    const { body } = await reader.query({
+      metrics: ['deaths'],
+      filters: [{ dimension: 'reference_year', operator: 'EQ', value: 2021 }, ...filters],
+    })
+    return body.meta.notes.filter(({ code }: { code: string }) => code === 'deaths_without_month')
+  }
+  t.match(await noted([]), [{ year: 2021, states: ['EX'], deaths: ABROAD.length / 2 }])
+  t.same(
+    await noted([{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }]),
+    [],
+    'a state does not have them',
   )
   t.equal(manifest.counts.deaths_of_residents_abroad_2021, ABROAD.length / 2)
   t.same(manifest.coverage.deaths?.['202103']?.states, ['AC', 'RR'])

@@ -129,7 +129,7 @@ t.test('fetal deaths come from a file of the country, and count among no other d
       group_by.join(),
     )
     t.equal(
-      notes.find(({ code }) => code === 'deaths_without_month')?.deaths,
+      notes.find(({ code }) => code === 'fetal_deaths_without_month')?.fetal_deaths,
       fetal.length - withMonth.length,
     )
   }

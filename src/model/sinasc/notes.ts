@@ -6,12 +6,12 @@ export const WEEKS_COUNTED_FROM = 201101
 
 export const NOTES = {
   births_without_month: declare({
-    when: 'The file of a year has births whose month is missing or impossible.',
-    params: { year: 'year', state: 'code', births: 'count' },
-    pt: ({ year, state, births }, name) =>
-      `${name('births')} ${year}: ${births} nascidos vivos do arquivo de ${state} não têm mês; entram no ano e em nenhum mês.`,
-    en: ({ year, state, births }, name) =>
-      `${name('births')} ${year}: ${births} births of the file of ${state} have no month; they count in the year and in no month.`,
+    when: 'Files of a year have births whose month is missing or impossible. The states are those of the files; `EX`: residents abroad.',
+    params: { year: 'year', states: 'codes', births: 'count' },
+    pt: ({ year, states, births }, name) =>
+      `${name('births')} ${year}: ${births} nascidos vivos não têm mês (arquivos: ${states.join(', ')}); entram no ano e em nenhum mês.`,
+    en: ({ year, states, births }, name) =>
+      `${name('births')} ${year}: ${births} births have no month (files: ${states.join(', ')}); they count in the year and in no month.`,
   }),
   gestation_break: declare({
     when: 'A query reads the length of gestation of months before 2011 and from 2011 on, when weeks began to be counted.',

@@ -1,6 +1,6 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
 import type { Area } from '../../model/areas.ts'
-import { dimensionOf, RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
+import { dimensionOf, isPlace, RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
 import { isLifeExpectancy, isOfResidents, type MetricCode, measuresOf } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
@@ -158,40 +158,65 @@ export function scopeNotes(
   ]
 }
 
-/** Areas whose files hold records without a month, and the counts of the manifest that say how many. */
+/** Areas whose files hold records without a month, and the names of the manifest's counts that say how many. */
 const WITHOUT_MONTH = [
   {
     datasets: ['deaths', BY_OCCURRENCE],
     area: 'sim',
-    counts: /^deaths_without_month_([A-Z]{2})_(\d{4})$/,
+    name: /^deaths_without_month_([A-Z]{2})_(\d{4})$/,
+    noteOf: (year, states, deaths) => ({ code: 'deaths_without_month', year, states, deaths }),
   },
-  { datasets: ['fetal_deaths'], area: 'sim', counts: /^fetal_deaths_without_month_(BR)_(\d{4})$/ },
-  { datasets: ['births'], area: 'sinasc', counts: /^births_without_month_([A-Z]{2})_(\d{4})$/ },
-] as const satisfies readonly { readonly datasets: readonly Table[]; area: Area; counts: RegExp }[]
+  {
+    datasets: ['fetal_deaths'],
+    area: 'sim',
+    name: /^fetal_deaths_without_month_(BR)_(\d{4})$/,
+    noteOf: (year, _files, fetal_deaths) => ({ code: 'fetal_deaths_without_month', year, fetal_deaths }),
+  },
+  {
+    datasets: ['births'],
+    area: 'sinasc',
+    name: /^births_without_month_([A-Z]{2})_(\d{4})$/,
+    noteOf: (year, states, births) => ({ code: 'births_without_month', year, states, births }),
+  },
+] as const satisfies readonly {
+  readonly datasets: readonly Table[]
+  readonly area: Area
+  readonly name: RegExp
+  readonly noteOf: (year: number, files: readonly string[], count: number) => Note
+}[]
+
+/** Files that are of no state: of the country, of residents abroad, and of residents of an unknown state. */
+const FILES_OF_NO_STATE = ['BR', 'EX', 'IG']
+
+/** @returns states and other files whose rows a metric reads */
+const filesRead = ({ needs, states, query }: QueryMetricNeeds): readonly string[] =>
+  // Deaths at a place come from the files of all residences.
+  needs.includes(BY_OCCURRENCE)
+    ? [...ALL_STATES, ...FILES_OF_NO_STATE]
+    : query.filters.some(({ dimension }) => isPlace(dimension))
+      ? // A file of the country has rows of each state.
+        [...states, 'BR']
+      : [...states, ...FILES_OF_NO_STATE]
 
 /** Notes the deaths and births of the requested years and states that have no month, and the break of the length of gestation. */
 export function vitalNotes(metrics: readonly QueryMetricNeeds[], view: ReleaseView): Note[] {
-  const withoutMonth = WITHOUT_MONTH.flatMap(({ datasets, area, counts }) => {
+  const withoutMonth = WITHOUT_MONTH.flatMap(({ datasets, area, name, noteOf }) => {
     const readers = metrics.filter(({ needs }) => datasets.some((dataset) => needs.includes(dataset)))
     const years = new Set(
       allPeriods(readers.map(({ requested }) => requested)).map((period) =>
         periodOf('reference_year', period),
       ),
     )
-    // Deaths at a place come from the files of all states, and fetal deaths from one of the country.
-    const states = new Set(
-      readers.flatMap((metric) => [
-        'BR',
-        ...(metric.needs.includes(BY_OCCURRENCE) ? ALL_STATES : metric.states),
-      ]),
-    )
-    return Object.entries(view.components[area]?.counts ?? {}).flatMap(([name, count]): Note[] => {
-      const [, state = '', digits = ''] = counts.exec(name) ?? []
-      const year = Number(digits)
-      if (!states.has(state) || !years.has(year)) return []
-      return area === 'sim'
-        ? [{ code: 'deaths_without_month', year, state, deaths: count }]
-        : [{ code: 'births_without_month', year, state, births: count }]
+    const files = new Set(readers.flatMap(filesRead))
+    const counts = Object.entries(view.components[area]?.counts ?? {}).flatMap(([count, records]) => {
+      const [, file = '', year = ''] = name.exec(count) ?? []
+      return files.has(file) ? [{ file, year: Number(year), records }] : []
+    })
+    return [...years].flatMap((year): Note[] => {
+      const ofYear = counts.filter((count) => count.year === year)
+      const states = ofYear.map(({ file }) => file).sort()
+      const sum = ofYear.reduce((total, { records }) => total + records, 0)
+      return sum === 0 ? [] : [noteOf(year, states, sum)]
     })
   })
   const compared = metrics.filter(
