@@ -241,6 +241,22 @@ t.test('years are added up; without one, the newest; with stocks each by its own
   t.equal(all.meta.components.financing, small.result.financing)
 })
 
+t.test('the running year is incomplete, also where no December may stand for it', async (t) => {
+  const statusOf = async (options: object): Promise<unknown> => {
+    const { body } = await client.query({
+      metrics: ['federal_health_transfers'],
+      group_by: ['state', 'reference_year'],
+      filters: [stateIs('RR'), { dimension: 'reference_year', operator: 'EQ', value: 2026 }],
+      status: true,
+      ...options,
+    })
+    const [row] = body.data
+    return [row?.status.federal_health_transfers, row?.metrics.federal_health_transfers === null]
+  }
+  t.same(await statusOf({}), ['incomplete', true])
+  t.same(await statusOf({ incomplete: 'allow' }), ['partial', false])
+})
+
 t.test('lineage leads to the published cells, and adds up', async (t) => {
   const { snapshots } = JSON.parse(
     readFileSync(join(small.releasesDir, small.result.financing ?? '', 'manifest.json'), 'utf8'),

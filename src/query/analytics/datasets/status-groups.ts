@@ -3,9 +3,10 @@
  *
  * Groups are those of coverage.ts: a group counts when all states that it needs do.
  */
-import { finestTime } from '../../../model/periods.ts'
+import { finestTime, monthsOfPeriod, periodOf } from '../../../model/periods.ts'
 import { tablesAmong } from '../../../model/required-tables.ts'
 import { ALL_STATES, statesCollectedOf } from '../../../release/coverage.ts'
+import { isOfYears } from '../../../release/published-months.ts'
 import type { ReleaseView } from '../../../release/view.ts'
 import { coveredGroups, groupsOfStates, type KnownGroups, type QueryMetricNeeds } from '../coverage.ts'
 import { allPeriods } from '../periods.ts'
@@ -31,6 +32,11 @@ export function findStatusGroups(
   const tables = tablesAmong(needs)
   const final = (month: number): ReadonlySet<string> =>
     commonTo(tables.map((table) => statesFinal(view, table, month)))
+  // A year that runs on has the last month of its data, and not the December that the year needs.
+  const monthsLike = (month: number): readonly number[] =>
+    cells !== undefined && isOfYears(tables)
+      ? monthsOfPeriod('reference_year', periodOf('reference_year', month))
+      : [month]
   const periods =
     cells?.map(({ code, needed, missing, read }) => ({ code, all: allPeriods([needed, missing]), read })) ??
     (finestTime(query.group_by) === null
@@ -43,7 +49,10 @@ export function findStatusGroups(
       coveredGroups(query),
     )
   return {
-    begun: groupsOf(({ all }) => new Set(all.flatMap((month) => [...statesCollectedOf(view, needs, month)]))),
+    begun: groupsOf(
+      ({ all }) =>
+        new Set(all.flatMap(monthsLike).flatMap((month) => [...statesCollectedOf(view, needs, month)])),
+    ),
     final: groupsOf(({ read }) => commonTo(read.map(final))),
     partial: (cells ?? [])
       .filter(({ needed, missing }) => missing.some((month) => !needed.includes(month)))
