@@ -315,6 +315,32 @@ t.test('deaths without a month count in the year, and a note says how many', asy
     year.body.meta.notes.filter(({ code }: { code: string }) => code === 'deaths_without_month'),
     [{ states: ['RR'], year: 2021, deaths: unknown }],
   )
+  const countsByYear = new Map(
+    FILES.filter(([, uf]) => uf === '14').map(([name, , of]) => [
+      of,
+      (rowsByFile[name] ?? []).filter(({ TIPOBITO }) => TIPOBITO !== '1').length,
+    ]),
+  )
+  // Rows by year have their deaths without a month, so all levels above them have those, too.
+  const byYear = await client.query({
+    metrics: ['deaths', 'deaths_per_100k'],
+    group_by: ['residence_state', 'reference_year'],
+    filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }],
+    totals: [['residence_state'], []],
+    share_of: [],
+  })
+  const rows = byYear.body.data as { metrics: Record<string, number> }[]
+  const sumOf = (name: string): number => rows.reduce((total, { metrics }) => total + (metrics[name] ?? 0), 0)
+  t.same(
+    rows.map(({ metrics }) => metrics.deaths),
+    [1990, 2021].map((of) => countsByYear.get(of)),
+  )
+  t.ok(Math.abs(sumOf('deaths__share') - 100) < 0.02, `the shares are ${sumOf('deaths__share')} %`)
+  const residents = rows.map(({ metrics }) => ((metrics.deaths ?? 0) / (metrics.deaths_per_100k ?? 0)) * 1e5)
+  for (const { data } of byYear.body.totals) {
+    t.equal(data[0].metrics.deaths, sumOf('deaths'))
+    t.ok(Math.abs(data[0].metrics.deaths_per_100k - (sumOf('deaths') / (residents[0] ?? 0)) * 1e5) < 0.1)
+  }
   // A filter of months is of months, also where they are all of a year: rows, totals and the whole leave out what has no month.
   const inMonths = async (group_by: readonly string[]) => {
     const { body } = await client.query({

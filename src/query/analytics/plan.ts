@@ -243,7 +243,7 @@ export function planAggregate(
   const metricNeeds = scoped.map(({ found, inScope }) => withMonths(found, inScope))
   const ratioSides = pairSides(query.ratios, scoped, withMonths)
   const allNeeds = [...metricNeeds, ...ratioSides.map(({ needs }) => needs)]
-  const collector = collectDatasets(query, view)
+  const collector = collectDatasets(query, view, context.isOfYears ?? false)
   const basisNotes: Note[] = []
   const planMetric = (needs: QueryMetricNeeds, label: string | null): MetricPlan => {
     const metric = metricOf(needs.metric)

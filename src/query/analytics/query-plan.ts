@@ -50,6 +50,8 @@ export interface PlanContext {
   }
   /** Months of flows among stocks, by metric: a level sums them over the months of the rows, and reads stocks of its own. */
   readonly flowMonths?: ReadonlyMap<string, readonly number[]>
+  /** Whether the months of a level without periods are those of rows by year. */
+  readonly isOfYears?: boolean
   /** States of the facilities in the filters; null when no filter names facilities. */
   readonly facilityStates?: ReadonlySet<string> | null
   /** Years of estimates, ascending; required when denominators depend on the month's year. */
@@ -165,7 +167,7 @@ function monthsOfLevel(
   rows: AggregatePlan,
   query: AnalyticsQuery,
   level: string,
-): Pick<PlanContext, 'months' | 'flowMonths'> {
+): Pick<PlanContext, 'months' | 'flowMonths' | 'isOfYears'> {
   const finest = finestTime(group_by)
   if (finest === finestTime(query.group_by)) return monthsOf(rows)
   // Months of a period that is coarser than those of the rows are all of its months.
@@ -174,11 +176,12 @@ function monthsOfLevel(
   const filters = query.filters.filter(({ dimension }) => isTime(dimension))
   const listed = listedPeriods(filters)
   const areOfRows = listed === null && filters.every(({ dimension }) => dimension === 'reference_period')
+  const isOfYears = finestTime(query.group_by) === 'reference_year'
   if (catalogMetrics(query).every(isFlowMetric))
-    return areOfRows ? { months: { ...monthsOf(rows).months, codes: [] } } : {}
+    return areOfRows ? { months: { ...monthsOf(rows).months, codes: [] }, isOfYears } : {}
   if (query.over_period === null && rows.spinePeriods.length > 1)
     throw severalPeriodsError(rows.spinePeriods, level)
-  return areOfRows ? { flowMonths: flowMonthsOf(rows.requested, query) } : {}
+  return areOfRows ? { flowMonths: flowMonthsOf(rows.requested, query), isOfYears } : {}
 }
 
 /** Sums a level from the groups of the rows where that is exact. */

@@ -43,8 +43,11 @@ export interface Collector {
 const carries = (dataset: FactDataset, code: DimensionCode): boolean =>
   dimensionOf(code).datasets.includes(dataset) || (dataset === 'population_by_age' && isPlace(code))
 
-/** Collects the sub-queries. Measures of one dataset over the same months share one. */
-export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Collector {
+/**
+ * Collects the sub-queries. Measures of one dataset over the same months share one.
+ * @param isOfYears whether months that are no groups are those of years: then rows without a month count, too
+ */
+export function collectDatasets(query: AnalyticsQuery, view: ReleaseView, isOfYears: boolean): Collector {
   const timeOf = (cells: readonly PeriodCell[] | null, periods: readonly number[]): DatasetPlan['time'] =>
     cells === null
       ? null
@@ -109,11 +112,11 @@ export function collectDatasets(query: AnalyticsQuery, view: ReleaseView): Colle
   return {
     add(measure, periods, metricCells, metricFilters) {
       const { dataset } = measure
-      const cells = isPopulation(dataset)
-        ? null
-        : (metricCells?.map(withMonthZero(dataset, view, query)) ?? null)
-      const zeros = allPeriods(cells?.map(({ read }) => read.filter(isMonthZero)) ?? [])
-      const planPeriods = isPopulation(dataset) ? [] : allPeriods([periods, zeros])
+      const addZeros = withMonthZero(dataset, view, query)
+      const cells = isPopulation(dataset) ? null : (metricCells?.map(addZeros) ?? null)
+      const ofYears = isOfYears ? [addZeros({ code: 0, needed: periods, read: periods, missing: [] })] : []
+      const zeros = (cells ?? ofYears).map(({ read }) => read.filter(isMonthZero))
+      const planPeriods = isPopulation(dataset) ? [] : allPeriods([periods, ...zeros])
       const time = JSON.stringify(timeOf(cells, planPeriods))
       const isFlow = isFlowMeasure(measure)
       const filters = filtersFor(dataset, metricFilters)

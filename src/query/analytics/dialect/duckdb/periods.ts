@@ -7,6 +7,7 @@ import {
   TIME_DIMENSIONS,
   type TimeDimension,
 } from '../../../../model/periods.ts'
+import { isMonthZero } from '../../../../release/view.ts'
 import { either, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
 import type { DatasetPlan } from '../../plan.ts'
 
@@ -74,7 +75,8 @@ export function monthsSql(plan: DatasetPlan): Sql | null {
 
 /** @param finest finest grouped period, or null @returns number of months that a group's flows are summed over, at least 1 */
 export function monthsSummed({ time, periods }: DatasetPlan, finest: TimeDimension | null): Sql {
-  if (time === null) return whole(finest === null ? Math.max(1, periods.length) : 1)
+  const months = periods.filter((period) => !isMonthZero(period))
+  if (time === null) return whole(finest === null ? Math.max(1, months.length) : 1)
   const { dimension, cells } = time
   if (dimension === null) return whole(Math.max(1, ...cells.map(({ count }) => count)))
   return sql`CASE spine.${ident(dimensionOf(dimension).column)} ${join(
