@@ -50,13 +50,24 @@ const identify = async (args: Arguments, { api, origin }: Context) =>
 
 const isMember = (value: unknown): value is Member => typeof value === 'object' && value !== null
 
+const STATUS = '__status'
+
+/** @param values names of values; one that ends in __status is the status of a metric */
 const cellsOf = (row: QueryRow, groups: readonly string[], values: readonly string[]): unknown[] => [
   ...groups.flatMap((code) => {
     const member = row.dimensions[code]
     return isMember(member) ? [member.code, member.name] : [null, null]
   }),
-  ...values.map((code) => row.metrics[code] ?? null),
+  ...values.map((name) =>
+    name.endsWith(STATUS)
+      ? (row.status?.[name.slice(0, -STATUS.length)] ?? null)
+      : (row.metrics[name] ?? null),
+  ),
 ]
+
+const WITHOUT_UNIT: readonly (string | undefined)[] = ['ratio', 'significance', 'status']
+/** Rows shown of each level of totals. */
+const TOTALS_SHOWN = 20
 
 /** @returns name, label and unit of each column. A suffix of a metric's code marks derived values, such as its share. */
 async function columnsOf(api: Api, groups: readonly string[], values: readonly string[]) {
@@ -71,7 +82,7 @@ async function columnsOf(api: Api, groups: readonly string[], values: readonly s
       return {
         name,
         label: `${metric?.label ?? code}${suffix === undefined ? '' : ` (${suffix})`}`,
-        unit: isPercent ? '%' : metric?.unit,
+        unit: WITHOUT_UNIT.includes(suffix) ? undefined : isPercent ? '%' : metric?.unit,
       }
     }),
   ]
@@ -95,7 +106,10 @@ async function query(args: Arguments, context: Context): Promise<object> {
   }
   const [first] = [...answer.data, ...(answer.totals ?? []).flatMap(({ data }) => data)]
   const names = metrics.map((metric) => (typeof metric === 'string' ? metric : metric.as))
-  const values = first === undefined ? names : Object.keys(first.metrics)
+  const values = [
+    ...Object.keys(first?.metrics ?? Object.fromEntries(names.map((name) => [name, null]))),
+    ...Object.keys(first?.status ?? {}).map((name) => `${name}${STATUS}`),
+  ]
   const { total_rows, offset, has_more } = answer.pagination
   // A filter with an unknown code is not an error, but its zeros look like numbers. If all values are 0, check the codes.
   const hasOnlyZeros = answer.data.every(({ metrics: metricValues }) =>
@@ -116,7 +130,8 @@ async function query(args: Arguments, context: Context): Promise<object> {
       : {
           totals: answer.totals.map(({ group_by, data }) => ({
             group_by,
-            rows: data.slice(0, 20).map((row) => cellsOf(row, group_by, values)),
+            rows: data.slice(0, TOTALS_SHOWN).map((row) => cellsOf(row, group_by, values)),
+            total_rows: data.length,
           })),
         }),
     notes: [...unknown.map((message) => ({ code: 'unknown_code', message })), ...notesOf(answer.meta)],

@@ -68,7 +68,16 @@ export const QUERY_OUTPUT = object(
     rows: ROWS,
     total_rows: count('Rows of the whole answer.'),
     next_offset: count('Offset of the next rows; absent where there are none.'),
-    totals: list(object({ group_by: list(string()), rows: ROWS }, ['group_by', 'rows'])),
+    totals: list(
+      object(
+        {
+          group_by: list(string()),
+          rows: ROWS,
+          total_rows: count('Rows of the level, of which the first 20 are shown.'),
+        },
+        ['group_by', 'rows', 'total_rows'],
+      ),
+    ),
     notes: NOTES,
     ...IDENTITY,
   },

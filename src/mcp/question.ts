@@ -94,7 +94,7 @@ export const OPTIONS: Readonly<Record<string, Property>> = {
   status: {
     type: 'boolean',
     description:
-      'Adds to each metric of a row whether it is final, preliminary, small_number, partial, no_denominator, incomplete or not_collected.',
+      'Adds <metric>__status: whether it is final, preliminary, small_number, partial, no_denominator, incomplete or not_collected.',
   },
   having: {
     type: 'array',

@@ -171,6 +171,7 @@ async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
     ]),
   )
   t.same(answer.totals[0].rows, [Object.values(expected.totals[0].data[0].metrics)])
+  t.equal(answer.totals[0].total_rows, 1)
   t.match(answer.columns[3], { name: 'beds_existing_per_100k', label: /Leitos/, unit: /100/ })
   t.match(answer, {
     release_id: expected.meta.release_id,
@@ -182,6 +183,36 @@ async function tenCalls(t: Test, agent: Agent, origin: string): Promise<void> {
   const linked = await client.get(answer.link.slice(origin.length))
   t.equal(linked.body.meta.fingerprint, answer.fingerprint, 'the link asks the same, pinned')
   t.match(linked.headers['cache-control'], /immutable/)
+
+  const options = {
+    group_by: ['municipality'],
+    compare_to: { with: 'state' },
+    status: true,
+    totals: [['municipality'], []],
+  }
+  const rated = { ...QUESTION, metrics: ['beds_existing_per_100k'], ...options, limit: 30 }
+  const inTable = await agent.call('query', rated)
+  const inFull = (await client.query(rated)).body
+  const columnOf = (name: string): number =>
+    inTable.columns.findIndex((column: { name: string }) => column.name === name)
+  t.same(
+    inTable.rows.map((row: unknown[]) => row[columnOf('beds_existing_per_100k__status')]),
+    inFull.data.map((row: Json) => row.status.beds_existing_per_100k),
+  )
+  for (const [suffix, unit] of [
+    ['', true],
+    ['__comparator', true],
+    ['__ratio', false],
+    ['__significance', false],
+    ['__status', false],
+  ] as const)
+    t.equal('unit' in inTable.columns[columnOf(`beds_existing_per_100k${suffix}`)], unit, `unit ${suffix}`)
+  t.same(
+    inTable.totals.map(({ rows, total_rows }: Json) => [rows.length, total_rows]),
+    inFull.totals.map(({ data }: Json) => [Math.min(20, data.length), data.length]),
+    'totals that are cut say how many there are',
+  )
+  t.ok(inFull.totals[0].data.length > 20)
 
   const { filters } = QUESTION
   const [{ operator: _in, ...withoutOperator } = {}] = filters
@@ -288,7 +319,7 @@ t.test('ten calls over streamable HTTP without a handshake, the list of tools fr
   )
   const before = sent
   await tenCalls(t, agent, address)
-  t.equal(sent - before, 14, 'the calls alone were sent, because the list is fresh for an hour')
+  t.equal(sent - before, 15, 'the calls alone were sent, because the list is fresh for an hour')
   await t.rejects(agent.client.callTool({ name: 'delete', arguments: {} }), /tools: query, explain/)
   await agent.client.close()
 })

@@ -293,6 +293,51 @@ t.test(
   },
 )
 
+t.test('a health region in two macro-regions has the one that its row names, and none alone', async (t) => {
+  const metrics = ['bed_capacity_existing', 'beds_existing_per_100k']
+  const compare_to = { with: 'health_macroregion' }
+  const { data: macroregions } = await answerOf({ metrics, group_by: ['health_macroregion'] })
+  const byMacroregion = new Map(macroregions.map((row) => [codeOf(row, 'health_macroregion'), row.metrics]))
+  const { data: pairs } = await answerOf({
+    metrics,
+    group_by: ['health_region', 'health_macroregion'],
+    compare_to,
+  })
+  for (const metric of metrics)
+    t.same(
+      pairs.map((row) => row.metrics[`${metric}__comparator`]),
+      pairs.map((row) =>
+        codeOf(row, 'health_region') === 'null'
+          ? null
+          : byMacroregion.get(codeOf(row, 'health_macroregion'))?.[metric],
+      ),
+      metric,
+    )
+  const regions = pairs.map((row) => codeOf(row, 'health_region'))
+  const inSeveral = new Set(regions.filter((code, index) => regions.indexOf(code) !== index))
+  t.ok(inSeveral.size > 0)
+  const { data: alone } = await answerOf({ metrics, group_by: ['health_region'], compare_to })
+  const comparators = new Map(
+    alone.map((row) => [codeOf(row, 'health_region'), row.metrics.beds_existing_per_100k__comparator]),
+  )
+  for (const code of inSeveral) t.equal(comparators.get(code), null, code)
+})
+
+t.test('a row without a place stands beside no country', async (t) => {
+  const { data } = await answerOf({
+    metrics: ['hospital_mortality_share'],
+    group_by: ['residence_region'],
+    compare_to: { with: 'country' },
+  })
+  for (const row of data)
+    if (codeOf(row, 'residence_region') === 'null')
+      t.match(row.metrics, {
+        hospital_mortality_share__comparator: null,
+        hospital_mortality_share__significance: 'not_compared',
+      })
+  t.ok(data.some((row) => codeOf(row, 'residence_region') === 'null'))
+})
+
 t.test('refusals say which places are larger', async (t) => {
   const refused = [
     [{ group_by: [] }, '/compare_to', undefined],

@@ -146,6 +146,13 @@ t.test('windows cover the months up to each month', async (t) => {
     march + april,
     march + april + may,
   ])
+  // The year to date that is compared with begins in January, too.
+  const toDate = { ...sinceJanuary, incomplete: 'allow' }
+  for (const [to, bases] of [
+    ['previous', [null, march, march + april]],
+    ['2026-04', [march + april, march + april, march + april]],
+  ] as const)
+    t.same(valuesOf(await ask({ ...toDate, change: { to } }), 'admissions__base'), bases, to)
   const { body: lineage } = await client.post('/v1/analytics/lineage', {
     ...query,
     window: { months: 2 },
@@ -175,6 +182,41 @@ t.test('a period is compared with the one before, and with the same a year befor
   t.equal(second?.metrics.admissions__base, null, 'the same months of the period before were not collected')
   const { query: normalised } = (await ask({ ...query, change: { to: '-1y' } })).meta
   t.match(normalised, { change: { to: '-1y' } })
+  // A level of totals is compared over the same distance as the rows, in periods of its own.
+  const withTotals = {
+    ...query,
+    group_by: ['reference_year', 'reference_period'],
+    totals: [['reference_year']],
+  }
+  for (const [to, status] of [
+    ['-12', 200],
+    ['-2', 400],
+    ['2026-04', 400],
+  ] as const) {
+    const { status: found, body } = await client.query({ ...withTotals, change: { to } })
+    t.equal(found, status, to)
+    if (status === 400)
+      t.match(body.errors, [{ pointer: '/change/to', message: /totals \[reference_year\]/ }])
+  }
+  const twelveMonths = await ask({ ...withTotals, change: { to: '-12' } })
+  t.match(noteOf(twelveMonths, 'not_collected'), { periods: ['2025-03', '2025-04', '2025-05'] })
+  // A change from what has no value has no percentage.
+  const aged = { dimension: 'age_group', operator: 'EQ', value: '80+' }
+  const few = { metric: 'admissions', filters: [aged], as: 'few' }
+  const { data: changes } = await ask({
+    metrics: ['admissions', few, { as: 'ratio', ratio: ['admissions', 'few'], decimals: 2 }],
+    group_by: ['residence_municipality'],
+    filters: [
+      { ...inStates('RR'), dimension: 'residence_state' },
+      { dimension: 'reference_period', operator: 'EQ', value: '2026-05' },
+    ],
+    change: { to: 'previous' },
+    limit: 10_000,
+  })
+  const withoutBase = changes.filter(({ metrics }) => metrics.ratio !== null && metrics.ratio__base === null)
+  t.ok(withoutBase.some(({ metrics }) => (metrics.admissions__base ?? 0) > 0))
+  for (const { metrics } of withoutBase)
+    t.match(metrics, { ratio__change: null, ratio__change_percent: null })
   const rates = {
     metrics: ['admissions_per_10k'],
     filters: [{ ...inStates('RR'), dimension: 'residence_state' }],

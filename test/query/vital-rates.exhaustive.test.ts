@@ -199,6 +199,24 @@ t.test('a side that was not collected gives null and a note that names it', asyn
   }
 })
 
+t.test('a year without deaths has no life expectancy, and no error', async (t) => {
+  const inYear = { dimension: 'reference_year', operator: 'EQ', value: 2030 }
+  for (const options of [
+    { group_by: ['reference_year'], filters: [inYear] },
+    { group_by: ['reference_year', 'sex'], filters: [inYear], totals: [[]] },
+  ]) {
+    const { status, body, text } = await client.query({ metrics: ['life_expectancy_at_birth'], ...options })
+    t.equal(status, 200, text.slice(0, 300))
+    t.ok(
+      body.meta.notes.some(
+        ({ code, periods = [] }: { code: string; periods?: string[] }) =>
+          code === 'not_collected' && periods.includes('2030-01'),
+      ),
+      'and a note says that the year was not collected',
+    )
+  }
+})
+
 t.test('life expectancy equals the published example, a textbook twin and Python', async (t) => {
   const connection = await (await DuckDBInstance.create(':memory:')).connect()
   const compute = async (ages: readonly TwinAge[]): Promise<readonly [number, number]> => {

@@ -37,6 +37,7 @@ import { coverageOf, formatPeriod, type ReleaseView } from '../../release/view.t
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { QueryFilter } from './filters.ts'
 import { type CellParts, type PeriodCell, statesOfCell } from './period-cells.ts'
+import { allPeriods } from './periods.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface StateScope {
@@ -158,6 +159,20 @@ export const cellPartsOf = ({
   isFlow: isFlowMetric(metric),
   isByPlace: isWithinStates(coveredGroups(query)),
 })
+
+/** @returns needs of a metric with those of the codes that its query names, over its months and the others */
+export const withCodes = (
+  needs: QueryMetricNeeds,
+  groups: readonly DimensionCode[],
+  months: readonly number[],
+): QueryMetricNeeds => {
+  const ofCodes = needsOfCodes(needs.metric, needs.query.filters, groups).flatMap((code) => code.needs)
+  return {
+    ...needs,
+    needs: [...new Set([...needs.needs, ...ofCodes])],
+    requested: allPeriods([needs.requested, months]),
+  }
+}
 
 export function findKnownGroups(
   { needs, states, requested, cells }: MetricNeeds,

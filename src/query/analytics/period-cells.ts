@@ -198,6 +198,28 @@ export function basePeriod(to: string, unit: TimeDimension, code: number): numbe
 }
 
 /**
+ * Changes the distance that a level of totals is compared over from periods of the rows to its own.
+ * @throws AppError 'invalid_request' when no number of its periods is as far, or when `to` names a period of the rows
+ */
+export function changeLevel(level: AnalyticsQuery, rows: AnalyticsQuery, levelName: string): AnalyticsQuery {
+  if (level.change === null) return level
+  const { to } = level.change
+  const [rowsUnit, levelUnit] = [unitOfChange(rows), unitOfChange(level)]
+  if (rowsUnit === levelUnit || to === 'previous' || to === '-1y') return level
+  const periods = (Number(to) * lengthOf(rowsUnit)) / lengthOf(levelUnit)
+  if (!Number.isInteger(periods))
+    throw refuse(
+      'invalid_request',
+      '/change/to',
+      both(
+        `vale para períodos das linhas, e os do nível ${levelName} são outros: use previous, -1y ou outra consulta para esse nível`,
+        `is for periods of the rows, and those of the level ${levelName} are others: use previous, -1y or another query for this level`,
+      ),
+    )
+  return { ...level, change: { ...level.change, to: String(periods) } }
+}
+
+/**
  * Moves cells to the periods that they are compared with. The same months of the earlier period are read, so that a part of a year is
  * compared with that part. A fixed period has all of its months.
  */
@@ -214,14 +236,20 @@ export function baseCells(
   for (const cell of cells) {
     const from = isGrouped ? cell.code : periodOf(unit, cell.needed[0] ?? 0)
     const base = basePeriod(to, unit, from)
-    const months = monthsApart(unit, from, base)
-    const shift = (list: readonly number[]): number[] => list.map((month) => addMonths(month, months))
+    const distance = monthsApart(unit, from, base)
+    const shift = (list: readonly number[]): number[] => list.map((month) => addMonths(month, distance))
     const isFixed = readPeriod(unit, to) !== null && query.window === null
+    // A year to date begins in January, also the one that is compared with.
+    const sinceStart =
+      query.window !== null && 'since' in query.window && base % 100 !== from % 100
+        ? monthsOfWindow(query.window, base)
+        : null
+    const months = sinceStart ?? monthsOfPeriod(unit, base)
     const code = isGrouped ? base : 0
     found.set(
       code,
-      isFixed
-        ? { ...(cellsOfMetric(query, new Map([[code, monthsOfPeriod(unit, base)]]), parts, view)[0] ?? cell) }
+      isFixed || sinceStart !== null
+        ? { ...(cellsOfMetric(query, new Map([[code, months]]), parts, view)[0] ?? cell) }
         : { code, needed: shift(cell.needed), read: shift(cell.read), missing: [] },
     )
   }

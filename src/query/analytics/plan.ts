@@ -28,7 +28,7 @@ import {
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, type TimeDimension } from '../../model/periods.ts'
 import type { PreAggregateName } from '../../model/pre-aggregates.ts'
-import { needsOf, needsOfCodes, tablesAmong } from '../../model/required-tables.ts'
+import { needsOf, tablesAmong } from '../../model/required-tables.ts'
 import { hasGaps, monthsOf, monthsOfRelease, tablesOfNeeds } from '../../release/coverage.ts'
 import {
   formatPeriod,
@@ -52,6 +52,7 @@ import {
   type QueryMetricNeeds,
   readablePeriods,
   scopeOf,
+  withCodes,
 } from './coverage.ts'
 import { collectDatasets } from './datasets/collect.ts'
 import {
@@ -316,18 +317,12 @@ export function planAggregate(
     (period) => !isMonthZero(period),
   )
   const listedMonths = listedPeriods(query.filters.filter(({ dimension }) => isTime(dimension))) ?? []
-  const needsWithCodes = metricNeeds.map((needs) => ({
-    ...needs,
-    needs: [
-      ...new Set([
-        ...needs.needs,
-        ...needsOfCodes(needs.metric, needs.query.filters, query.group_by).flatMap(
-          (codeNeeds) => codeNeeds.needs,
-        ),
-      ]),
-    ],
-    requested: isGrouped && !isByCell ? allPeriods([needs.requested, listedMonths]) : needs.requested,
-  }))
+  // A listed period without data has no row, so a note says so.
+  const withoutRow = listedMonths.filter(
+    (month) =>
+      isGrouped && !(isByCell && codesOfMonths(query, [month]).every((code) => codes.includes(code))),
+  )
+  const needsWithCodes = metricNeeds.map((needs) => withCodes(needs, query.group_by, withoutRow))
   const spinePeriods =
     contextMonths?.spine ??
     (isByCell

@@ -25,7 +25,7 @@ import { catalogMetrics } from './options/defined-metrics.ts'
 import { nameOfGroup } from './options/groupings.ts'
 import type { CensusPopulation } from './options/peers.ts'
 import { notePrices, type PriceIndex } from './options/prices.ts'
-import { baseCells, basePeriod, type PeriodCell, unitOfChange } from './period-cells.ts'
+import { baseCells, basePeriod, changeLevel, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
 import { noteLimits, noteMissingShares, notePreliminary } from './plan-notes.ts'
@@ -78,13 +78,9 @@ export function planQuery(
     limit: number,
     label: string,
   ): AggregatePlan => {
-    const levelQuery = regroupQuery(query, group_by, limit)
-    const months = monthsOfLevel(
-      group_by,
-      rows,
-      query,
-      `${label}[${group_by.map((code) => nameOfGroup(code, query)).join(', ')}]`,
-    )
+    const levelName = `${label}[${group_by.map((code) => nameOfGroup(code, query)).join(', ')}]`
+    const levelQuery = changeLevel(regroupQuery(query, group_by, limit), query, levelName)
+    const months = monthsOfLevel(group_by, rows, query, levelName)
     const plan = planAggregate(levelQuery, view, capabilities, { name, ...months, ...context })
     return addBase(
       {

@@ -146,6 +146,8 @@ export interface ComparatorPlan {
   readonly place: DimensionCode
   /** The dimension of the larger place; null for the country. */
   readonly larger: DimensionCode | null
+  /** Whether rows name the larger place themselves. */
+  readonly isGrouped: boolean
   /** Year of the census that makes the groups of peers; null for a larger place. */
   readonly censusYear: number | null
 }
@@ -194,7 +196,8 @@ export function planComparator(
     capabilities,
     { ...context, name: 'comparator_' },
   )
-  return { plan, place, larger, censusYear: isOfPeers ? checkPeers(view) : null }
+  const isGrouped = larger !== null && query.group_by.includes(larger)
+  return { plan, place, larger, isGrouped, censusYear: isOfPeers ? checkPeers(view) : null }
 }
 
 /** Notes who the peers are, and that a comparator was not collected in full, which makes its value null. */

@@ -15,19 +15,26 @@ import { withPlaces } from './places.ts'
 import { relation } from './spine.ts'
 
 /** @returns joins of the row (`joined`) with its comparator, on full keys, so that no row repeats */
-export function comparatorJoins({ plan, place, larger }: ComparatorPlan): Sql {
+export function comparatorJoins({ plan, place, larger, isGrouped }: ComparatorPlan): Sql {
   const conditions = plan.query.group_by
     .filter((code) => code !== larger)
     .map((code) => sql`comparator.${key(code)} IS NOT DISTINCT FROM joined.${key(code)}`)
   const containing =
-    larger === null
+    larger === null || isGrouped
       ? EMPTY
       : sql`\n  LEFT JOIN ${containingPlaces(place, larger, plan.query.groupings)} AS containing ON containing.place = joined.${key(place)}`
-  if (larger !== null) conditions.push(sql`comparator.${key(larger)} = containing.larger`)
-  return sql`${containing}\n  LEFT JOIN ${relation(plan, 'joined')} AS comparator ON ${conditions.length === 0 ? TEXT('true') : join(conditions, ' AND ')}`
+  if (larger === null || isGrouped) conditions.push(sql`joined.${key(place)} IS NOT NULL`)
+  if (larger !== null)
+    conditions.push(
+      sql`comparator.${key(larger)} = ${isGrouped ? sql`joined.${key(larger)}` : TEXT('containing.larger')}`,
+    )
+  return sql`${containing}\n  LEFT JOIN ${relation(plan, 'joined')} AS comparator ON ${join(conditions, ' AND ')}`
 }
 
-/** One row for each place: its code, that of the larger place or group of peers, and the number of peers. */
+/**
+ * One row for each place: its code, that of the larger place or group of peers, and the number of peers. A place that lies in several
+ * larger places has none.
+ */
 function containingPlaces(place: DimensionCode, larger: DimensionCode, groupings: readonly Grouping[]): Sql {
   const isResidence = place.startsWith('residence_')
   const derived = [...DERIVED_DIMENSIONS].filter((code) => code === place || code === larger)
@@ -39,7 +46,7 @@ function containingPlaces(place: DimensionCode, larger: DimensionCode, groupings
   const peers = isPeers(larger)
     ? sql`, CASE WHEN min(${largerCode}) IS NOT NULL THEN count(*) OVER (PARTITION BY min(${largerCode})) END AS peers`
     : EMPTY
-  return sql`(SELECT ${code} AS place, min(${largerCode}) AS larger${peers} FROM ${places} AS places WHERE ${code} IS NOT NULL GROUP BY ${code})`
+  return sql`(SELECT ${code} AS place, CASE WHEN min(${largerCode}) = max(${largerCode}) THEN min(${largerCode}) END AS larger${peers} FROM ${places} AS places WHERE ${code} IS NOT NULL GROUP BY ${code})`
 }
 
 /** @returns columns of the comparator's integers, by the index of each metric, and the number of peers */

@@ -223,7 +223,8 @@ function derivedFraction(shown: ShownValue, index: number): Fraction | null {
           }
     case 'change_percent':
       return {
-        top: sql`sign(${baseNumerator}) * 100 * ${crossDifference(n, d, baseNumerator, baseDenominator)}`,
+        // A base of events without a denominator has no value, so there is no change from it.
+        top: sql`sign(${baseNumerator}) * 100 * ${crossDifference(n, d, baseNumerator, nullUnlessPositive(baseDenominator))}`,
         bottom: sql`abs(${baseNumerator}) * ${nullUnlessPositive(d)}`,
       }
     case 'share': {

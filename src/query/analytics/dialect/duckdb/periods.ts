@@ -78,6 +78,7 @@ export function monthsSummed({ time, periods }: DatasetPlan, finest: TimeDimensi
   const months = periods.filter((period) => !isMonthZero(period))
   if (time === null) return whole(finest === null ? Math.max(1, months.length) : 1)
   const { dimension, cells } = time
+  if (cells.length === 0) return whole(1)
   if (dimension === null) return whole(Math.max(1, ...cells.map(({ count }) => count)))
   return sql`CASE spine.${ident(dimensionOf(dimension).column)} ${join(
     cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(Math.max(1, count))}`),
