@@ -59,7 +59,8 @@ export function describeMember(
   if (code === 'state')
     return { code: value, name, ibge_code: name === null ? null : (IBGE_CODES.get(String(value)) ?? null) }
   if (isTime(code)) return { code: value, name: value === null ? null : String(value) }
-  const label = value === null ? undefined : dimensionOf(code).labels?.[String(value)]?.[language]
+  const { labels, labelWithoutCode } = dimensionOf(code)
+  const label = (value === null ? labelWithoutCode : labels?.[String(value)])?.[language]
   const shown =
     label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)
   // Macro-region names repeat between states, so the answer adds the state. Codes begin with it.

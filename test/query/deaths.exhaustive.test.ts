@@ -375,6 +375,24 @@ t.test('deaths without a month count in the year, and a note says how many', asy
   }
 })
 
+t.test('who died at one year or later is not of an age that is not informed', async (t) => {
+  const { body } = await client.query({
+    metrics: ['deaths'],
+    group_by: ['infant_age'],
+    filters: [{ dimension: 'residence_state', operator: 'EQ', value: 'RR' }],
+  })
+  const names = new Map<unknown, unknown>(
+    body.data.map(
+      ({ dimensions: { infant_age } }: { dimensions: { infant_age: { code: unknown; name: unknown } } }) => [
+        infant_age.code,
+        infant_age.name,
+      ],
+    ),
+  )
+  t.equal(names.get(null), 'De 1 ano e mais, ou de idade ignorada')
+  t.not(names.get('unknown'), names.get(null))
+})
+
 t.test('residents abroad count in the country and in no state', async (t) => {
   // The country has a value where the files of all states are there: one death each, with a month.
   const files = STATES.map(({ uf, ibge_code }): [string, Cells[]] => [

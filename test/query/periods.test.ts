@@ -226,6 +226,15 @@ t.test('a period is compared with the one before, and with the same a year befor
     'months_covered',
   )
   t.match(note, { metrics: ['admissions_per_10k'], months: 3 })
+  const inRange = { dimension: 'reference_period', operator: 'BETWEEN', value: ['2026-03', '2026-04'] }
+  const ofRange = await ask({ ...rates, filters: [...rates.filters, inRange] })
+  t.match(noteOf(ofRange, 'months_covered'), { metrics: ['admissions_per_10k'], months: 2 })
+  const byMonth = await ask({
+    ...rates,
+    filters: [...rates.filters, inRange],
+    group_by: ['reference_period'],
+  })
+  t.equal(noteOf(byMonth, 'months_covered'), undefined, 'a month is a month')
 })
 
 t.test('periods in tables, in JSON-stat and beside members', async (t) => {

@@ -19,6 +19,10 @@ export const DIMENSIONS = {
       'infant_age_code',
       INFANT_AGES,
     ),
+    labelWithoutCode: {
+      pt: 'De 1 ano e mais, ou de idade ignorada',
+      en: 'Aged 1 and over, or of unknown age',
+    },
     isOfFewRows: true,
   }),
   cause_chapter: extended(

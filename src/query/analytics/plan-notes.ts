@@ -1,7 +1,13 @@
 /** Writes a plan's notes on its sources, months and places. Pure. */
 import type { Area } from '../../model/areas.ts'
 import { dimensionOf, isPlace, RESIDENCE_DIMENSIONS } from '../../model/dimensions.ts'
-import { isLifeExpectancy, isOfResidents, type MetricCode, measuresOf } from '../../model/metrics.ts'
+import {
+  isFlowMetric,
+  isLifeExpectancy,
+  isOfResidents,
+  type MetricCode,
+  measuresOf,
+} from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
 import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
@@ -13,6 +19,7 @@ import { collectedPeriods, formatPeriod, type ReleaseView } from '../../release/
 import type { MetricNeeds, QueryMetricNeeds } from './coverage.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { QueryFilter } from './filters.ts'
+import type { PeriodCell } from './period-cells.ts'
 import { allPeriods, rangeOf } from './periods.ts'
 import type { AggregatePlan } from './plan.ts'
 import type { AnalyticsQuery } from './request.ts'
@@ -49,6 +56,10 @@ export function rangeNotes(
     : [{ code: 'range_narrowed', first: formatPeriod(first), last: formatPeriod(last) }]
 }
 
+/** @returns one cell for months that a flow is summed over without a period; none for a single month */
+const cellOfMonths = (metric: MetricCode, months: readonly number[]): readonly PeriodCell[] =>
+  isFlowMetric(metric) && months.length > 1 ? [{ code: 0, needed: months, read: months, missing: [] }] : []
+
 /** Notes the months that are missing from a period, and how many months a rate covers when they are not a year. */
 export function cellNotes(query: AnalyticsQuery, metrics: readonly QueryMetricNeeds[]): Note[] {
   const finest = finestTime(query.group_by)
@@ -58,7 +69,7 @@ export function cellNotes(query: AnalyticsQuery, metrics: readonly QueryMetricNe
       : String(showPeriod(finest, code))
   const incomplete = new Map<string, { metrics: string[]; groups: string[]; months: number[] }>()
   const lengths = new Map<number, string[]>()
-  for (const { code: name, metric, needs, cells = [] } of metrics) {
+  for (const { code: name, metric, needs, requested, cells = cellOfMonths(metric, requested) } of metrics) {
     const gaps = cells.filter(({ missing }) => missing.length > 0)
     const groups = gaps.map(({ code, needed, missing }) => nameOf(code, [...needed, ...missing]))
     const months = allPeriods(gaps.map(({ missing }) => missing))

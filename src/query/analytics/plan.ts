@@ -373,7 +373,7 @@ export function planAggregate(
         ? periodNotes([...metricNeeds, ...ratioSides.map(({ ratio, needs }) => ({ ...needs, code: ratio }))])
         : []),
       ...basisNotes,
-      ...(isByCell ? cellNotes(query, metricNeeds) : []),
+      ...(isByCell || !isGrouped ? cellNotes(query, metricNeeds) : []),
       ...describeMissing(missing),
       ...emptyNotes(metricNeeds, view),
       ...otherStatesNotes(query, metricNeeds, view),
