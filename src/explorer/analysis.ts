@@ -121,6 +121,8 @@ export const ANALYSIS_TEXTS = {
       not_compared: 'não comparado',
     },
     peers: (count: string) => `${count} municípios semelhantes`,
+    notComparable:
+      'Com a média ou o maior valor de vários meses, as versões não são comparadas. Com o último ou o primeiro mês, sim.',
     limitsOf: (lower: string, upper: string) => `limites ${lower} a ${upper}`,
   },
   en: {
@@ -160,6 +162,8 @@ export const ANALYSIS_TEXTS = {
       not_compared: 'not compared',
     },
     peers: (count: string) => `${count} municipalities alike`,
+    notComparable:
+      'With the mean or the largest value of several months, releases are not compared. With the last or the first month, they are.',
     limitsOf: (lower: string, upper: string) => `limits ${lower} to ${upper}`,
   },
 } as const

@@ -291,6 +291,21 @@ export function bodyOf(question: Question): QueryBody {
   }
 }
 
+/** @returns whether the API compares two releases on a question: it does not join months by their mean or largest value */
+export const isComparable = ({ overPeriod }: Question): boolean =>
+  overPeriod !== 'avg' && overPeriod !== 'max'
+
+/** @returns the query of a question as the API compares it on two releases, without options that comparisons lack */
+export const comparedBodyOf = (question: Question): QueryBody =>
+  bodyOf({
+    ...question,
+    order: '',
+    release: '',
+    change: '',
+    totals: false,
+    analysis: { ...question.analysis, limits: '', compare: '', status: false },
+  })
+
 export function pageBodyOf(question: Question): QueryBody {
   const needsAllRows = question.view !== 'table'
   return {

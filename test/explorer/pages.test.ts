@@ -1,10 +1,12 @@
 /** The explorer's pages as the server draws them: whole without a script, closed to what comes from elsewhere. */
+import { cpSync } from 'node:fs'
 import t from 'tap'
 import { type Api, findMember } from '../../src/explorer/api.ts'
 import { loadVisit } from '../../src/explorer/app.tsx'
 import { formatMonth } from '../../src/explorer/numbers.ts'
 import type { ExploreData } from '../../src/explorer/pages/explore-load.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
+import { writePointer } from '../../src/release/writer.ts'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
@@ -183,6 +185,26 @@ t.test('a change is headed by the month that it compares with', async (t) => {
   t.match(text, 'Comparar com: um período antes')
   t.match(text, /Leitos SUS, abr 2026 Leitos SUS, variação/)
   t.match(text, /[+−]\d+,\d\d %/, 'percentages have their sign')
+})
+
+t.test('what changed since another release is compared on the question of the page', async (t) => {
+  const [release, gaps] = [await makeSmallRelease('admissions'), await makeSmallRelease('gaps')]
+  cpSync(gaps.releasesDir, release.releasesDir, { recursive: true, force: false })
+  writePointer(release.releasesDir, release.result.analytics)
+  const two = await startExplorer({ release })
+  t.teardown(() => two.close())
+  const textAt = async (search: string): Promise<string> =>
+    textOf(await (await fetch(`${two.address}/explorer?${search}&since=${gaps.result.analytics}`)).text())
+  t.match(
+    await textAt('m=equipment_in_use&by=municipality,equipment_type'),
+    /O que mudou desde .* Motivo .* 100 de \d[\d.]* linhas/,
+  )
+  const grouped = await textAt('m=bed_capacity_sus&group.in=1400100&group.name=Capital')
+  t.match(grouped, /O que mudou desde .* (Nada mudou|Capital Leitos SUS)/)
+  t.notMatch(grouped, 'Não foi possível responder')
+  const mean = await textAt('m=bed_capacity_sus&by=state&from=2026-04&to=2026-05&over=avg')
+  t.match(mean, 'as versões não são comparadas')
+  t.notMatch(mean, 'Não foi possível responder')
 })
 
 t.test('a cell leads to its published rows', async (t) => {

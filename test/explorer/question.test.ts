@@ -2,6 +2,7 @@
 import type { FeatureCollection } from 'geojson'
 import t from 'tap'
 import { topology } from 'topojson-server'
+import { compareSchema } from '../../src/analytics/compare.ts'
 import type { Member } from '../../src/explorer/api.ts'
 import {
   classBounds,
@@ -14,6 +15,7 @@ import { formatDay, formatMonth, formatNumber, formatShort, unitText } from '../
 import { resolveLines } from '../../src/explorer/own-group.ts'
 import {
   bodyOf,
+  comparedBodyOf,
   EMPTY_QUESTION,
   keyOf,
   pageBodyOf,
@@ -121,6 +123,20 @@ t.test('options of an analyst become options of the query', (t) => {
   t.same(bodyOf(readQuestion('?m=admissions&window=year_start')).window, { since: 'year_start' })
   t.notOk('limits' in bodyOf(EMPTY_QUESTION))
   t.equal(bodyOf(readQuestion('?m=admissions&limits=high')).limits, 'high', 'the API refuses it')
+  t.end()
+})
+
+t.test('two releases are compared on the whole question', (t) => {
+  const all =
+    '?m=admissions_value&by=state&in.state=AC&group.in=1200401&from=2025-01&to=2025-12&over=last&totals=yes&change=-12' +
+    '&basis=estimate&window=12&partial=yes&prices=2025&limits=0.95&compare=state&status=yes&ignored=no&order=-a&release=r'
+  const question = readQuestion(all)
+  const body = comparedBodyOf(question)
+  t.ok(compareSchema.safeParse({ ...body, old_release_id: 'before' }).success, 'the API takes it')
+  const { order_by, expected_release_id, change, totals, limits, compare_to, status, ...rest } =
+    bodyOf(question)
+  t.same(body, rest)
+  t.ok('groupings' in body && 'population_basis' in body && 'prices' in body && 'window' in body)
   t.end()
 })
 

@@ -24,6 +24,8 @@ import type { FormData } from '../parts/question-form.tsx'
 import { metricOf } from '../parts/table.tsx'
 import {
   bodyOf,
+  comparedBodyOf,
+  isComparable,
   keyOf,
   lookUp,
   PAGE_ROWS,
@@ -356,17 +358,13 @@ export async function loadQuestion(context: LoadContext<ExploreData>): Promise<E
     records = await loadRecords(api, question, form.catalog, release)
     if (question.view === 'funnel')
       funnel = await loadFunnel(api, question, answer, metricOf(form.catalog, question.metrics[0] ?? ''))
-    if (question.since !== '' && question.since !== release) {
-      const { metrics, group_by, filters } = bodyOf(question)
+    if (question.since !== '' && question.since !== release && isComparable(question))
       comparison = await api.post<Comparison>('/v1/analytics/compare', {
-        metrics,
-        group_by,
-        filters,
+        ...comparedBodyOf(question),
         old_release_id: question.since,
         new_release_id: release,
         limit: PAGE_ROWS,
       })
-    }
   } catch (error) {
     problem = problemOf(error)
   }

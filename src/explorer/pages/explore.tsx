@@ -18,6 +18,7 @@ import { dimensionOf, labelOf, metricOf, ResultTable } from '../parts/table.tsx'
 import {
   baseMonthOf,
   change,
+  isComparable,
   lookUp,
   PAGE_ROWS,
   type Question,
@@ -216,7 +217,7 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
                 </ul>
               </section>
             )}
-            {data.comparison === null ? null : (
+            {data.comparison === null && (question.since === '' || isComparable(question)) ? null : (
               <ChangesPanel question={question} catalog={catalog} comparison={data.comparison} />
             )}
           </div>

@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from 'preact'
 import type { ComparedRow } from '../../answers/analytics.ts'
+import type { RowPagination } from '../../answers/meta.ts'
+import { ANALYSIS_TEXTS } from '../analysis.ts'
 import type { Catalog, Labels, LineageAnswer, QueryAnswer, Source } from '../api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
@@ -317,24 +319,34 @@ function Code({ text, label }: { readonly text: string; readonly label: string }
 
 export interface Comparison {
   readonly data: readonly ComparedRow[]
+  readonly pagination: RowPagination
 }
 
 export function ChangesPanel(props: {
   readonly question: Question
   readonly catalog: Labels
-  readonly comparison: Comparison
+  /** Null for a question that the API does not compare. */
+  readonly comparison: Comparison | null
 }) {
   const { question, catalog, comparison } = props
-  const { t } = useSite()
+  const { t, language } = useSite()
+  const show = (value: number): string => formatNumber(value, 0, language)
   return (
     <section class="changes">
       <h2 id="changes-title">
         {t.since} {shortId(question.since)}
       </h2>
-      {comparison.data.length === 0 ? (
+      {comparison === null ? (
+        <p>{ANALYSIS_TEXTS[language].notComparable}</p>
+      ) : comparison.data.length === 0 ? (
         <p>{t.unchanged}</p>
       ) : (
-        <ComparedTable rows={comparison.data} catalog={catalog} head={t.groupBy} />
+        <>
+          <ComparedTable rows={comparison.data} catalog={catalog} head={t.groupBy} />
+          {comparison.pagination.total_rows > comparison.data.length ? (
+            <p class="hint">{t.rows(show(comparison.data.length), show(comparison.pagination.total_rows))}</p>
+          ) : null}
+        </>
       )}
     </section>
   )
