@@ -88,12 +88,19 @@ export function statusOf(row: QueryRow, metric: string, language: 'pt' | 'en'): 
     : STATUSES[status as keyof typeof STATUSES][language]
 }
 
+/** @param window number of months, or year_start @returns the months that a value covers, in words */
+export function windowText(window: string, language: 'pt' | 'en'): string {
+  const { windows, monthsUpTo } = ANALYSIS_TEXTS[language]
+  return Object.entries(windows).find(([code]) => code === window)?.[1] ?? monthsUpTo(window)
+}
+
 export const ANALYSIS_TEXTS = {
   pt: {
     title: 'Análise',
     none: 'nenhuma opção',
     window: 'Cada mês cobre',
     windows: { '': 'só ele', '3': '3 meses até ele', '12': '12 meses até ele', year_start: 'o ano até ele' },
+    monthsUpTo: (count: string) => `${count} meses até ele`,
     needsMonths: 'Só com Competência nas linhas',
     partial: 'Períodos incompletos com os meses que há',
     limits: 'Limites de confiança',
@@ -111,6 +118,7 @@ export const ANALYSIS_TEXTS = {
     needsPlaces: 'Só com lugares nas linhas',
     status: 'Mostrar a situação dos valores',
     prices: 'Reais de',
+    pricesOf: (time: string) => `reais de ${time} (IPCA)`,
     ownPrices: 'cada mês (nominal)',
     needsMoney: 'Só para valores em reais',
     comparator: 'comparador',
@@ -135,6 +143,7 @@ export const ANALYSIS_TEXTS = {
       '12': '12 months up to it',
       year_start: 'the year up to it',
     },
+    monthsUpTo: (count: string) => `${count} months up to it`,
     needsMonths: 'With the month among the rows only',
     partial: 'Incomplete periods with the months there are',
     limits: 'Confidence limits',
@@ -152,6 +161,7 @@ export const ANALYSIS_TEXTS = {
     needsPlaces: 'With places among the rows only',
     status: 'Show the status of values',
     prices: 'Reais of',
+    pricesOf: (time: string) => `reais of ${time} (IPCA)`,
     ownPrices: 'each month (nominal)',
     needsMoney: 'For amounts of reais only',
     comparator: 'comparator',

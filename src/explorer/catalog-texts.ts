@@ -4,16 +4,25 @@
  */
 import { sentenceOf } from '../model/note-sentences.ts'
 import type { Labels, Metric, MetricPart, Note } from './api.ts'
-import { formatNumber, type Language, unitText } from './numbers.ts'
+import { formatMonth, formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
 import { ATTRIBUTES } from './record-texts.ts'
 
-/** @returns the unit, or '' when the label of the metric already contains it */
+/**
+ * @param prices month or year of the reais; '' for those of each month
+ * @returns the unit, or '' when the label of the metric already contains it
+ */
 export function unitOutsideLabel(
   metric: Pick<Metric, 'label' | 'label_en' | 'unit'> | undefined,
   language: Language,
+  prices = '',
 ): string {
   const unit = unitText(metric?.unit, language)
+  if (prices !== '' && metric?.unit.startsWith('BRL') === true)
+    return unit.replace(
+      /^\w+/,
+      (money) => `${money} ${language === 'pt' ? 'de' : 'of'} ${formatMonth(prices, language)}`,
+    )
   const label = (language === 'pt' ? metric?.label : metric?.label_en) ?? ''
   const [, base = ''] = /((?:por|per) .*)$/.exec(unit) ?? []
   const isInLabel = label.toLowerCase().includes(unit.toLowerCase()) || (base !== '' && label.endsWith(base))

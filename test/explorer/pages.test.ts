@@ -187,6 +187,31 @@ t.test('a change is headed by the month that it compares with', async (t) => {
   t.match(text, /[+−]\d+,\d\d %/, 'percentages have their sign')
 })
 
+t.test('options that decide what the numbers mean are in the title, in a frame as on the page', async (t) => {
+  const framed = await startExplorer({ release: server.release, embedOrigins: 'http://localhost' })
+  t.teardown(() => framed.close())
+  const textAt = async (path: string): Promise<string> =>
+    textOf(await (await fetch(framed.address + path)).text())
+  for (const path of ['/explorer', '/explorer/embed']) {
+    const money = await textAt(`${path}?m=admissions_value&by=state&prices=2025`)
+    t.match(money, /mai 2026 · reais de 2025 \(IPCA\)/, path)
+    t.match(money, /Valor das internações (▼ )?reais de 2025 Acre/, 'the unit')
+    t.match(money, /Notas Valor das internações: em reais de 2025/, 'the note')
+    const windows = await textAt(`${path}?m=admissions&by=reference_period&window=6&lang=en`)
+    t.match(windows, '· each month covers 6 months up to it', path)
+    const rate = await textAt(
+      `${path}?m=beds_sus_per_100k&by=state&basis=estimate&limits=0.95&compare=region`,
+    )
+    t.match(rate, /população das taxas: estimativa mais nova · limites de confiança: 95 %/, path)
+    t.match(rate, 'comparador: a grande região')
+  }
+  t.match(await textAt('/explorer/embed?m=bed_capacity_sus&by=municipality'), '1–100 de 5.572 linhas')
+  t.match(
+    await textAt('/explorer?m=bed_capacity_sus&by=municipality&in.municipality=2201903,2502201'),
+    /Leitos SUS por Município · Bom Jesus \(PI\), Bom Jesus \(PB\)/,
+  )
+})
+
 t.test('what changed since another release is compared on the question of the page', async (t) => {
   const [release, gaps] = [await makeSmallRelease('admissions'), await makeSmallRelease('gaps')]
   cpSync(gaps.releasesDir, release.releasesDir, { recursive: true, force: false })

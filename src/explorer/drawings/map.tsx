@@ -187,7 +187,7 @@ export function PlaceMap(props: {
     event.preventDefault()
   }
   const label = labelOf(metric, language)
-  const unit = unitOutsideLabel(metric, language)
+  const unit = unitOutsideLabel(metric, language, question.analysis.prices)
   return (
     <figure class="map">
       <figcaption>

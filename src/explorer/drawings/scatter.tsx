@@ -59,7 +59,7 @@ export function Scatter(props: ChartProps) {
   const texts = CHART_TEXTS[language]
   const [first, second, third] = question.metrics.map((code) => {
     const metric = metricOf(catalog, code)
-    const unit = unitOutsideLabel(metric, language)
+    const unit = unitOutsideLabel(metric, language, question.analysis.prices)
     return {
       code,
       title: `${labelOf(metric, language)}${unit === '' ? '' : ` (${unit})`}`,

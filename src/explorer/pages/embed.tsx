@@ -3,8 +3,7 @@ import type { PageModule } from '../page.ts'
 import { ProblemNotice } from '../parts/layout.tsx'
 import { EMBED_PATH, useQuestionHref, useSite } from '../parts/site.tsx'
 import { ResultTable } from '../parts/table.tsx'
-import { PAGE_ROWS } from '../question.ts'
-import { AnswerTitle, Drawing, EXPLORE } from './explore.tsx'
+import { AnswerTitle, Drawing, EXPLORE, Notes, RowCount, rowsOfPage } from './explore.tsx'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 
 function View({ data }: { readonly data: ExploreData }) {
@@ -22,8 +21,12 @@ function View({ data }: { readonly data: ExploreData }) {
             question={question}
             catalog={catalog}
             answer={answer}
-            rows={answer.data.slice(0, PAGE_ROWS)}
+            rows={rowsOfPage(question, answer)}
           />
+          <p class="hint">
+            <RowCount question={question} answer={answer} />
+          </p>
+          <Notes catalog={catalog} answer={answer} />
           <p class="hint">
             sus-data · {t.release} <code class="wide">{answer.meta.release_id}</code> · {t.fingerprint}{' '}
             <code class="wide">{answer.meta.fingerprint}</code>

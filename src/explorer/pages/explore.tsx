@@ -1,5 +1,6 @@
 /** The main page: a question, its answer as table, bars, lines or map, and the sources of each number. */
-import { codeOf, nameOf, type QueryAnswer } from '../api.ts'
+import { ANALYSIS_TEXTS, windowText } from '../analysis.ts'
+import { codeOf, type Labels, nameOf, type QueryAnswer } from '../api.ts'
 import { noteText } from '../catalog-texts.ts'
 import { Bars, Lines } from '../drawings/charts.tsx'
 import { Funnel, funnelOf } from '../drawings/funnel.tsx'
@@ -8,9 +9,10 @@ import { hasMap, MAP_LEVELS, PlaceMap } from '../drawings/map.tsx'
 import { SmallMultiples } from '../drawings/multiples.tsx'
 import { Scatter } from '../drawings/scatter.tsx'
 import { CHART_TEXTS } from '../drawings/texts.ts'
-import { formatMonth, formatNumber } from '../numbers.ts'
+import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
 import { periodRanges } from '../parts/changes.ts'
+import { memberText } from '../parts/filters.tsx'
 import { ChangesPanel, LineagePanel, VerifyPanel } from '../parts/panels.tsx'
 import { changeName, QuestionForm } from '../parts/question-form.tsx'
 import { PlaceLink, useQuestionHref, useSite } from '../parts/site.tsx'
@@ -26,11 +28,31 @@ import {
   VIEWS,
   type View,
 } from '../question.ts'
+import { TEXTS } from '../texts.ts'
 import { examplesOf } from './examples.ts'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
 import { QuestionProblem } from './wrong-options.tsx'
 
 const NAMED_MAX = 3
+
+/** @returns options of a question that decide what its numbers mean, in words */
+function meaningWords({ analysis, basis, overPeriod, ignored }: Question, language: Language): string[] {
+  const t = TEXTS[language]
+  const texts = ANALYSIS_TEXTS[language]
+  const { window, partial, prices, limits, compare } = analysis
+  const named = (options: Readonly<Record<string, string>>, value: string): string =>
+    lookUp(options, value) ?? value
+  return [
+    overPeriod === '' ? '' : named(t.over, overPeriod),
+    window === '' ? '' : `${texts.window.toLowerCase()} ${windowText(window, language)}`,
+    partial ? texts.partial.toLowerCase() : '',
+    prices === '' ? '' : texts.pricesOf(formatMonth(prices, language)),
+    basis === '' ? '' : `${t.basis.toLowerCase()}: ${named(t.bases, basis)}`,
+    ignored ? '' : t.withoutIgnored.toLowerCase(),
+    limits === '' ? '' : `${texts.limits.toLowerCase()}: ${named(texts.levels, limits)}`,
+    compare === '' ? '' : `${texts.comparator}: ${named(texts.comparators, compare)}`,
+  ]
+}
 
 export function AnswerTitle({ data }: { readonly data: ExploreData }) {
   const { t, language } = useSite()
@@ -44,10 +66,10 @@ export function AnswerTitle({ data }: { readonly data: ExploreData }) {
   const base = baseMonthOf(question, period)
   const rows = question.groupBy.map((code) => labelOf(dimensionOf(catalog, code), language) || code)
   const filterNames = Object.entries(question.filters).flatMap(([dimension, codes]) => {
-    const names = codes.map(
-      (code) =>
-        lookUp(data.members, dimension)?.list.find((member) => String(member.code) === code)?.name ?? code,
-    )
+    const names = codes.map((code) => {
+      const found = lookUp(data.members, dimension)?.list.find((member) => String(member.code) === code)
+      return found === undefined ? code : memberText(found)
+    })
     return names.length > NAMED_MAX ? [`${names.slice(0, NAMED_MAX).join(', ')} …`] : [names.join(', ')]
   })
   const segments = [
@@ -59,6 +81,7 @@ export function AnswerTitle({ data }: { readonly data: ExploreData }) {
           periods,
           base === null ? changeName(question.change, language) : formatMonth(base, language),
         ),
+    ...(answer === null ? [] : meaningWords(question, language)),
   ].filter((segment) => segment !== '')
   return (
     <h1>
@@ -153,9 +176,6 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
   const questionHref = useQuestionHref()
   const { question, catalog } = data
   const count = answer.pagination.total_rows
-  const from = (question.page - 1) * PAGE_ROWS
-  const hasAllRows = answer.data.length > PAGE_ROWS
-  const rows = hasAllRows ? answer.data.slice(from, from + PAGE_ROWS) : answer.data
   const pages = Math.ceil(count / PAGE_ROWS)
   const show = (value: number): string => formatNumber(value, 0, language)
   return (
@@ -189,13 +209,14 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
             <Pictures data={data} answer={answer} />
           </div>
           <div class="tabled">
-            <ResultTable question={question} catalog={catalog} answer={answer} rows={rows} />
+            <ResultTable
+              question={question}
+              catalog={catalog}
+              answer={answer}
+              rows={rowsOfPage(question, answer)}
+            />
             <p class="pages">
-              <span role="status">
-                {rows.length === count
-                  ? t.rowCount(show(count))
-                  : t.rows(`${show(from + 1)}–${show(from + rows.length)}`, show(count))}
-              </span>
+              <RowCount question={question} answer={answer} />
               {question.page > 1 ? (
                 <a class="button" href={questionHref({ ...question, page: question.page - 1, cell: null })}>
                   {t.previousPage}
@@ -207,16 +228,7 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
                 </a>
               ) : null}
             </p>
-            {answer.meta.notes.length === 0 ? null : (
-              <section class="notes" aria-label={t.notes}>
-                <h2>{t.notes}</h2>
-                <ul>
-                  {answer.meta.notes.map((note) => (
-                    <li key={note.message}>{noteText(note, catalog, language)}</li>
-                  ))}
-                </ul>
-              </section>
-            )}
+            <Notes catalog={catalog} answer={answer} />
             {data.comparison === null && (question.since === '' || isComparable(question)) ? null : (
               <ChangesPanel question={question} catalog={catalog} comparison={data.comparison} />
             )}
@@ -225,6 +237,49 @@ function Answer({ data, answer }: { readonly data: ExploreData; readonly answer:
         <VerifyPanel question={question} catalog={catalog} answer={answer} />
       </div>
     </>
+  )
+}
+
+/** @returns the rows of the answer that the table shows: a drawing loads all of them, a table those of its page */
+export function rowsOfPage({ page }: Question, { data }: QueryAnswer): QueryAnswer['data'] {
+  const from = (page - 1) * PAGE_ROWS
+  return data.length > PAGE_ROWS ? data.slice(from, from + PAGE_ROWS) : data
+}
+
+/** How many rows there are, and which of them the table shows. */
+export function RowCount({
+  question,
+  answer,
+}: {
+  readonly question: Question
+  readonly answer: QueryAnswer
+}) {
+  const { t, language } = useSite()
+  const count = answer.pagination.total_rows
+  const from = (question.page - 1) * PAGE_ROWS
+  const shown = rowsOfPage(question, answer).length
+  const show = (value: number): string => formatNumber(value, 0, language)
+  return (
+    <span role="status">
+      {shown === count
+        ? t.rowCount(show(count))
+        : t.rows(`${show(from + 1)}–${show(from + shown)}`, show(count))}
+    </span>
+  )
+}
+
+export function Notes({ catalog, answer }: { readonly catalog: Labels; readonly answer: QueryAnswer }) {
+  const { t, language } = useSite()
+  if (answer.meta.notes.length === 0) return null
+  return (
+    <section class="notes" aria-label={t.notes}>
+      <h2>{t.notes}</h2>
+      <ul>
+        {answer.meta.notes.map((note) => (
+          <li key={note.message}>{noteText(note, catalog, language)}</li>
+        ))}
+      </ul>
+    </section>
   )
 }
 

@@ -1,5 +1,5 @@
 /** The options of an analyst as a section of the question form. */
-import { ANALYSIS_TEXTS, type Analysis, NO_ANALYSIS } from '../analysis.ts'
+import { ANALYSIS_TEXTS, type Analysis, NO_ANALYSIS, windowText } from '../analysis.ts'
 import type { Catalog } from '../api.ts'
 import { formatMonth } from '../numbers.ts'
 import { change, lookUp, type Question } from '../question.ts'
@@ -32,7 +32,7 @@ export function AnalysisOptions(props: {
     lookUp(options, value) ?? value
   const months = Object.fromEntries(periods.map((period) => [period, formatMonth(period, language)]))
   const marks = [
-    mark('window', `${texts.window}: ${nameOf(texts.windows, analysis.window)}`),
+    mark('window', `${texts.window}: ${windowText(analysis.window, language)}`),
     mark('partial', texts.partial),
     mark('limits', `${texts.limits}: ${nameOf(texts.levels, analysis.limits)}`),
     mark('compare', `${texts.compare} ${nameOf(texts.comparators, analysis.compare)}`),
@@ -62,7 +62,7 @@ export function AnalysisOptions(props: {
         name="window"
         label={texts.window}
         value={analysis.window}
-        options={texts.windows}
+        options={{ [analysis.window]: windowText(analysis.window, language), ...texts.windows }}
         reason={
           analysis.window === '' && !question.groupBy.includes('reference_period') ? texts.needsMonths : null
         }

@@ -27,8 +27,9 @@ export function toggleFilter(
   return rest.length === 0 ? others : { ...others, [dimension]: rest }
 }
 
-const textOf = ({ code, name, parent }: Member): string => {
-  const uf = parent?.dimension === 'state' && parent.code !== null ? String(parent.code) : ''
+/** @returns the name of a member, with its state where the name lacks it, e.g. Bom Jesus (PI) */
+export const memberText = ({ code, name, parent }: Member): string => {
+  const uf = parent?.dimension.endsWith('state') && parent.code !== null ? String(parent.code) : ''
   const label = name ?? String(code)
   return uf === '' || label.endsWith(uf) ? label : `${label} (${uf})`
 }
@@ -47,7 +48,7 @@ export function Filters({ question, data }: { readonly question: Question; reado
       const member = lookUp(members, dimension)?.list.find((other) => String(other.code) === code)
       return {
         key: `${dimension}:${code}`,
-        label: `${labelOf(dimensionOf(catalog, dimension), language) || dimension}: ${member === undefined ? code : textOf(member)}`,
+        label: `${labelOf(dimensionOf(catalog, dimension), language) || dimension}: ${member === undefined ? code : memberText(member)}`,
         without: questionHref(change(question, { filters: toggleFilter(question.filters, dimension, code) })),
       }
     }),
@@ -181,7 +182,7 @@ function Boxes(props: {
             checked={chosen.includes(String(member.code))}
             onChange={() => toggle(String(member.code))}
           />
-          <span>{textOf(member)}</span>
+          <span>{memberText(member)}</span>
         </label>
       ))}
     </>
@@ -221,7 +222,7 @@ function Members(props: {
         label={labelOf(dimension, language)}
         list={list.map((member) => ({
           code: String(member.code),
-          label: textOf(member),
+          label: memberText(member),
           isChosen: chosen.includes(String(member.code)),
           reason: null,
         }))}

@@ -51,7 +51,7 @@ export function LineagePanel(props: {
             {first?.answer.meta.value == null
               ? t.noData
               : formatNumber(first.answer.meta.value, decimals, language)}{' '}
-            <small>{unitOutsideLabel(metric, language)}</small>
+            <small>{unitOutsideLabel(metric, language, question.analysis.prices)}</small>
           </dd>
         </div>
         {Object.entries(cell.key).map(([dimension, code]) => (

@@ -112,7 +112,7 @@ export function ResultTable(props: {
                   question={question}
                   field={column.name}
                   label={column.label}
-                  unit={unitOutsideLabel(column.metric, language)}
+                  unit={unitOutsideLabel(column.metric, language, question.analysis.prices)}
                   isNumber
                 />
               ) : (
