@@ -251,8 +251,11 @@ document.addEventListener('click', (event) => {
 
 /** Downloads a file with the visitor's key, which must not appear in a URL. */
 async function download(url: URL): Promise<void> {
+  const language = languageOfVisit(url.search)
+  url.searchParams.delete('lang')
   const path = url.pathname.replace('/explorer/api', '') + url.search
-  const response = await fetch(path, { headers: { authorization: `Bearer ${state.key}` } }).catch(() => null)
+  const headers = { authorization: `Bearer ${state.key}`, 'accept-language': language }
+  const response = await fetch(path, { headers }).catch(() => null)
   if (response === null || !response.ok) {
     const problem = (await response?.json().catch(() => null)) as Problem | null
     state.loaded = {

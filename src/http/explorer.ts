@@ -53,13 +53,19 @@ function isReading({ method, url = '' }: IncomingMessage): boolean {
   return method === 'POST' && url.startsWith(`${API_PREFIX}/v1/analytics/`)
 }
 
-/** Adds the operator's key where the visitor sends none. @returns the path without the explorer's prefix */
+/**
+ * Adds the operator's key where the visitor sends none, and takes the language of a file from `lang`, the last parameter, because a link
+ * sends the language of the browser.
+ * @returns the path as the API takes it
+ */
 export function rewriteExplorerUrl(request: IncomingMessage, key: string | null): string {
   const url = request.url ?? '/'
   if (!isReading(request)) return url
   if (key !== null && request.headers.authorization === undefined)
     request.headers.authorization = `Bearer ${key}`
-  return url.slice(API_PREFIX.length)
+  const [suffix = '', language] = /[?&]lang=(pt|en)$/.exec(url) ?? []
+  if (language !== undefined) request.headers['accept-language'] = language
+  return url.slice(API_PREFIX.length, url.length - suffix.length)
 }
 
 /** An API client that calls this server in-process. @param authorization value of the Authorization header */
@@ -164,7 +170,11 @@ export function createExplorer(
     if (path === FEED) return api === null ? null : answerFeed(api, headers, language)
     const format = FORMATS.find((name) => name === new URLSearchParams(search).get('format'))
     if (format !== undefined) {
-      const query = new URLSearchParams({ format, q: JSON.stringify(bodyOf(readQuestion(search))) })
+      const query = new URLSearchParams({
+        format,
+        q: JSON.stringify(bodyOf(readQuestion(search))),
+        lang: language,
+      })
       return {
         status: 307,
         headers: { location: `${API_PREFIX}/v1/analytics/export?${query}`, 'cache-control': 'no-store' },

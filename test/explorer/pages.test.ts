@@ -196,7 +196,7 @@ t.test('options that decide what the numbers mean are in the title, in a frame a
     const money = await textAt(`${path}?m=admissions_value&by=state&prices=2025`)
     t.match(money, /mai 2026 · reais de 2025 \(IPCA\)/, path)
     t.match(money, /Valor das internações (▼ )?reais de 2025 Acre/, 'the unit')
-    t.match(money, /Notas Valor das internações: em reais de 2025/, 'the note')
+    t.match(money, /Notas .*Valor das internações: em reais de 2025/, 'the note')
     const windows = await textAt(`${path}?m=admissions&by=reference_period&window=6&lang=en`)
     t.match(windows, '· each month covers 6 months up to it', path)
     const rate = await textAt(
@@ -740,6 +740,19 @@ t.test('the same address in another format', async (t) => {
   const workbook = await fetch(`${server.address}/explorer?m=bed_capacity_existing&by=state&format=xlsx`)
   t.match(workbook.headers.get('content-type'), /spreadsheetml/)
   t.match(workbook.headers.get('x-report-fingerprint'), /^[0-9a-f]{64}$/)
+
+  const firstLineOf = async (path: string, browser: string): Promise<string> => {
+    const file = await fetch(server.address + path, { headers: { 'accept-language': browser } })
+    return (
+      (await file.text()).split(/\r?\n/).find((line) => line.includes('eds') || line.includes('eitos')) ?? ''
+    )
+  }
+  const csv = 'm=bed_capacity_existing&by=state&format=csv'
+  t.match(await firstLineOf(`/explorer?${csv}`, 'en'), /Leitos existentes/, 'the language of the page')
+  t.match(await firstLineOf(`/explorer?${csv}&lang=en`, 'pt-BR'), /Existing beds/)
+  const { html } = await get('/explorer?m=bed_capacity_existing&by=state&lang=en')
+  const [, link = ''] = /href="(\/explorer\/api\/v1\/analytics\/export\?format=csv[^"]*)"/.exec(html) ?? []
+  t.match(await firstLineOf(link.replaceAll('&amp;', '&'), 'pt-BR'), /Existing beds/, 'links say it, too')
 })
 
 t.test('the operator’s key stays on the server’s side, and a visitor’s key wins', async (t) => {

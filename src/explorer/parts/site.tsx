@@ -72,14 +72,16 @@ export function useQuestionHref(): (question: Question) => string {
   return (question) => href('/explorer', writeQuestion(question))
 }
 
-/** Link to a file of the API. With a key in the tab, browser.tsx fetches it. */
+/** Link to a file of the API in the language of the page. With a key in the tab, browser.tsx fetches it. */
 export function Download(props: {
   readonly path: string
   readonly params: Readonly<Record<string, string>>
   readonly children: ComponentChildren
 }) {
+  const { language } = useSite()
+  const search = queryString({ ...props.params, lang: language })
   return (
-    <a class="button" href={`/explorer/api${props.path}${queryString(props.params)}`} download data-download>
+    <a class="button" href={`/explorer/api${props.path}${search}`} download data-download>
       {props.children}
     </a>
   )
