@@ -212,6 +212,19 @@ t.test('options that decide what the numbers mean are in the title, in a frame a
   )
 })
 
+t.test('the query as code is whole whatever it contains', async (t) => {
+  const name = `Norte (RR) ''' )-"`
+  const { html } = await get(
+    `/explorer?m=bed_capacity_sus&group.in=1400100&group.name=${encodeURIComponent(name)}`,
+  )
+  const code = html.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&amp;', '&')
+  const [, literal = '""'] = /data=(".*")\.encode\(\)/.exec(code) ?? []
+  const body = JSON.parse(literal)
+  t.equal(JSON.parse(body).groupings.group.groups[0].name, name, 'Python')
+  t.ok(code.includes(`r"--(${body})--"`), 'R')
+  t.notOk(body.includes(')--"'))
+})
+
 t.test('what changed since another release is compared on the question of the page', async (t) => {
   const [release, gaps] = [await makeSmallRelease('admissions'), await makeSmallRelease('gaps')]
   cpSync(gaps.releasesDir, release.releasesDir, { recursive: true, force: false })

@@ -19,7 +19,7 @@ import { type FunnelNumbers, loadFunnel } from '../drawings/funnel.tsx'
 import { hasMap, loadMapOutlines } from '../drawings/map.tsx'
 import { GROUP, GROUP_CODES_MAX, type OwnGroup, resolveLines, type UnresolvedLine } from '../own-group.ts'
 import type { LoadContext } from '../page.ts'
-import type { CellRecords, Comparison } from '../parts/panels.tsx'
+import type { CellRecords } from '../parts/panels.tsx'
 import type { FormData } from '../parts/question-form.tsx'
 import { metricOf } from '../parts/table.tsx'
 import {
@@ -35,6 +35,7 @@ import {
   readQuestion,
   withGroup,
 } from '../question.ts'
+import type { Comparison } from './changed-figures.tsx'
 
 export interface ExploreData extends FormData {
   readonly question: Question

@@ -1,16 +1,12 @@
-/** Panels of an answer: records of a cell, verification and citation, changes since another release. */
+/** Panels of an answer: records of a cell, verification and citation. */
 
 import type { ComponentChildren } from 'preact'
-import type { ComparedRow } from '../../answers/analytics.ts'
-import type { RowPagination } from '../../answers/meta.ts'
-import { ANALYSIS_TEXTS } from '../analysis.ts'
 import type { Catalog, Labels, LineageAnswer, QueryAnswer, Source } from '../api.ts'
 import { formulaText, noteText, unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber } from '../numbers.ts'
 import { bodyOf, change, type Question, RECORDS_MAX, writeCell, writeQuestion } from '../question.ts'
 import { ATTRIBUTES } from '../record-texts.ts'
 import { DataTable } from './data-table.tsx'
-import { shortId } from './question-form.tsx'
 import { Scroll } from './scroll.tsx'
 import { Download, EMBED_PATH, escapeHtml, useQuestionHref, useSite } from './site.tsx'
 import { dimensionOf, labelOf, metricOf } from './table.tsx'
@@ -196,6 +192,12 @@ function citations({ meta }: QueryAnswer, address: string): { abnt: string; bibt
   }
 }
 
+/** @returns a raw string of R, closed by more dashes than the text has in a row */
+function rawStringOf(text: string): string {
+  const dashes = '-'.repeat(Math.max(0, ...(text.match(/-+/g) ?? []).map((run) => run.length)) + 1)
+  return `r"${dashes}(${text})${dashes}"`
+}
+
 /** @returns the query in several programming languages, pinned to the release of the answer */
 function snippets(
   question: Question,
@@ -211,8 +213,8 @@ function snippets(
   const url = `${origin}/v1/analytics/query`
   return {
     curl: `curl -s '${url}' -H "Authorization: Bearer $SUS_KEY" \\\n  -H 'content-type: application/json' -d '${body.replaceAll("'", "'\\''")}'`,
-    Python: `import json, os, urllib.request\n\nrequest = urllib.request.Request("${url}", data=r'''${body}'''.encode(), headers={\n    "Authorization": "Bearer " + os.environ["SUS_KEY"], "Content-Type": "application/json"})\nwith urllib.request.urlopen(request) as answer:\n    rows = json.load(answer)["data"]`,
-    R: `library(httr2)\n\nanswer <- request("${url}") |>\n  req_auth_bearer_token(Sys.getenv("SUS_KEY")) |>\n  req_body_raw(r"(${body})", "application/json") |>\n  req_perform() |>\n  resp_body_json()\nrows <- answer$data`,
+    Python: `import json, os, urllib.request\n\nrequest = urllib.request.Request("${url}", data=${JSON.stringify(body)}.encode(), headers={\n    "Authorization": "Bearer " + os.environ["SUS_KEY"], "Content-Type": "application/json"})\nwith urllib.request.urlopen(request) as answer:\n    rows = json.load(answer)["data"]`,
+    R: `library(httr2)\n\nanswer <- request("${url}") |>\n  req_auth_bearer_token(Sys.getenv("SUS_KEY")) |>\n  req_body_raw(${rawStringOf(body)}, "application/json") |>\n  req_perform() |>\n  resp_body_json()\nrows <- answer$data`,
     TypeScript: `const key = '…' // ${t.key}\nconst response = await fetch('${url}', {\n  method: 'POST',\n  headers: { authorization: \`Bearer \${key}\`, 'content-type': 'application/json' },\n  body: ${JSON.stringify(body)},\n})\nif (!response.ok) throw new Error(await response.text())\nconst { data: rows } = await response.json()`,
   }
 }
@@ -314,86 +316,5 @@ function Code({ text, label }: { readonly text: string; readonly label: string }
         </button>
       ) : null}
     </div>
-  )
-}
-
-export interface Comparison {
-  readonly data: readonly ComparedRow[]
-  readonly pagination: RowPagination
-}
-
-export function ChangesPanel(props: {
-  readonly question: Question
-  readonly catalog: Labels
-  /** Null for a question that the API does not compare. */
-  readonly comparison: Comparison | null
-}) {
-  const { question, catalog, comparison } = props
-  const { t, language } = useSite()
-  const show = (value: number): string => formatNumber(value, 0, language)
-  return (
-    <section class="changes">
-      <h2 id="changes-title">
-        {t.since} {shortId(question.since)}
-      </h2>
-      {comparison === null ? (
-        <p>{ANALYSIS_TEXTS[language].notComparable}</p>
-      ) : comparison.data.length === 0 ? (
-        <p>{t.unchanged}</p>
-      ) : (
-        <>
-          <ComparedTable rows={comparison.data} catalog={catalog} head={t.groupBy} />
-          {comparison.pagination.total_rows > comparison.data.length ? (
-            <p class="hint">{t.rows(show(comparison.data.length), show(comparison.pagination.total_rows))}</p>
-          ) : null}
-        </>
-      )}
-    </section>
-  )
-}
-
-/** Values before and now, their differences, and how many records came, went or changed. @param props.head head of the first column */
-export function ComparedTable(props: {
-  readonly rows: readonly ComparedRow[]
-  readonly catalog: Labels
-  readonly head: string
-}) {
-  const { rows, catalog, head } = props
-  const { t, language } = useSite()
-  return (
-    <DataTable
-      label={t.since}
-      heads={[
-        { text: head },
-        { text: t.metrics },
-        { text: t.old, isNumber: true },
-        { text: t.new, isNumber: true },
-        { text: t.difference, isNumber: true },
-        { text: t.reason },
-      ]}
-      rows={rows.flatMap((row) =>
-        Object.entries(row.metrics).map(([code, value]) => {
-          const metric = metricOf(catalog, code)
-          const show = (number: number | null): string =>
-            number === null ? t.noData : formatNumber(number, metric?.decimals ?? 0, language)
-          return {
-            key: `${row.label}${code}`,
-            cells: [
-              row.label || t.total,
-              labelOf(metric, language),
-              show(value.old),
-              show(value.new),
-              show(value.delta),
-              value.causes
-                .filter(({ records }) => records > 0)
-                .map(
-                  ({ cause, records }) => `${formatNumber(records, 0, language)} ${t.causes[cause] ?? cause}`,
-                )
-                .join(', '),
-            ],
-          }
-        }),
-      )}
-    />
   )
 }
