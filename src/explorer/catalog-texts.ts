@@ -107,14 +107,13 @@ function withThousands(note: Note, language: Language): Note {
   ) as unknown as Note
 }
 
-/** @returns the sentence of a note; in Portuguese, labels replace codes */
+/** @returns the sentence of a note; labels replace codes */
 export function noteText(note: Note, catalog: Labels, language: Language): string {
-  const written = withThousands(note, language)
-  if (language === 'en') return sentenceOf(written, language)
-  return sentenceOf(written, language, (code) => {
+  return sentenceOf(withThousands(note, language), language, (code) => {
     const found =
       catalog.metrics.find((metric) => metric.code === code) ??
       catalog.dimensions.find((dimension) => dimension.code === code)
+    if (language === 'en') return found?.label_en ?? datasetName(code, language)
     return found?.label ?? ATTRIBUTES[code] ?? datasetName(code, language)
   })
 }

@@ -79,8 +79,10 @@ t.test('notes of answers are said in Portuguese, by labels', async (t) => {
     for (const note of (meta?.notes ?? []) as Note[]) seen.set(note.message, note)
   }
   t.ok(seen.size >= 8, `${seen.size} notes`)
-  for (const note of seen.values())
+  for (const note of seen.values()) {
     t.notMatch(noteText(note, catalog, 'pt'), /\b(not collected|null|rows|the|which|[a-z]+_[a-z]+)\b/)
+    t.notMatch(noteText(note, catalog, 'en'), /\b[a-z]+_[a-z]+\b/, 'by labels in English, too')
+  }
 })
 
 t.test(
