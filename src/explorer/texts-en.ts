@@ -385,6 +385,8 @@ export const EN: Texts = {
     not_ready: 'The server is still opening the data. Try again in a few seconds.',
     overloaded: 'The server is busy. Try again in a few seconds.',
     unauthorized: 'The key is not valid.',
+    not_found: 'There is no such page, or the release does not have this code.',
+    unknown_metric: 'This indicator is not in the catalog.',
     forbidden: 'This key does not reach these data.',
   },
   retry: 'Try again',

@@ -384,6 +384,8 @@ export const PT = {
     not_ready: 'O servidor ainda está abrindo os dados. Tente de novo em alguns segundos.',
     overloaded: 'O servidor está ocupado agora. Tente de novo em alguns segundos.',
     unauthorized: 'A chave não é válida.',
+    not_found: 'Esta página não existe, ou a versão dos dados não tem este código.',
+    unknown_metric: 'Este indicador não existe no catálogo.',
     forbidden: 'Esta chave não dá acesso a estes dados.',
   } as Record<string, string>,
   retry: 'Tentar de novo',

@@ -225,6 +225,31 @@ t.test('the query as code is whole whatever it contains', async (t) => {
   t.notOk(body.includes(')--"'))
 })
 
+t.test('a choice of the form that does not go with the question is refused with the reason', async (t) => {
+  const textAt = async (search: string): Promise<string> => textOf((await get(`/explorer?${search}`)).html)
+  const months = await textAt('m=admissions&by=state&from=2026-03&to=2026-05&change=2025-01')
+  t.match(months, /Comparar com : “jan 2025” compara um período com outro/)
+  t.match(months, 'use “Vários meses como um só valor” (o último mês ou o primeiro mês)')
+  t.notMatch(months, 'não é uma opção')
+  const order = await textAt('m=bed_capacity_sus&by=state&from=2026-05&to=2026-03')
+  t.match(order, /Período : “mai 2026 – mar 2026” deve ser dois períodos, o mais antigo primeiro/)
+  t.match(await textAt('m=bed_capacity_sus&by=state&order=-nope'), 'Ordem : “nope” não é uma opção')
+  t.match(await textAt('m=beds_sus_per_100k&basis=x'), /“x” não é uma opção\. Possíveis: censo, /)
+  const group = await get('/explorer?m=bed_capacity_sus&group.in=abc')
+  t.match(textOf(group.html), 'Grupo de municípios : “abc” deve ser um código do IBGE')
+  t.ok(group.html.includes('href="/explorer?m=bed_capacity_sus"'), 'a link to the question without the group')
+  const flows = await get('/explorer/places/state/AC/flows?from=2026-05&to=2026-03')
+  t.equal(flows.status, 200)
+  t.match(textOf(flows.html), 'O primeiro mês vem depois do último')
+  t.match(flows.html, /<select name="from"/, 'the form stays')
+})
+
+t.test('what is not there is said in the words of the pages', async (t) => {
+  for (const path of ['/explorer/places/state/12', '/explorer/indicators/nope', '/explorer/facilities/1'])
+    t.notMatch(textOf((await get(path)).html), /nível state|GET \/v1|no caminho/, path)
+  t.match(textOf((await get('/explorer/search?text=a')).html), 'Digite duas letras ou mais')
+})
+
 t.test('what changed since another release is compared on the question of the page', async (t) => {
   const [release, gaps] = [await makeSmallRelease('admissions'), await makeSmallRelease('gaps')]
   cpSync(gaps.releasesDir, release.releasesDir, { recursive: true, force: false })

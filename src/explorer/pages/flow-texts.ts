@@ -6,6 +6,7 @@ export const FLOWS_PT = {
   back: 'página do lugar',
   by: 'Outro lugar por',
   earlier: (months: string) => `O mês mais novo comum a todos os números desta página é ${months}.`,
+  wrongOrder: 'O primeiro mês vem depois do último: escolha outros.',
   short: 'A soma das linhas é menor que o total: há lugares sem dado em algum mês (veja as notas).',
   /** Names of figures of the hospitals here: the catalog's name them from the patients' side. */
   livingElsewhere: {
@@ -34,6 +35,7 @@ export const FLOWS_EN: typeof FLOWS_PT = {
   back: 'page of the place',
   by: 'Other place by',
   earlier: (months: string) => `The newest month that all numbers of this page share is ${months}.`,
+  wrongOrder: 'The first month is after the last one: choose others.',
   short: 'The rows add up to less than the total: some places lack data of a month (see the notes).',
   /** Names of figures of the hospitals here: the catalog's name them from the patients' side. */
   livingElsewhere: {

@@ -1,5 +1,6 @@
 /** Loads the page of admission flows of a place: figures and partners by either end, each with the question it answers. */
 import {
+  type Answer,
   type Api,
   ApiFailure,
   codeOf,
@@ -95,7 +96,8 @@ export interface FlowsData {
   readonly period: string
   /** No months were chosen, and newer ones lack files of some states. */
   readonly isEarlier: boolean
-  readonly sides: Readonly<Record<End, Side>>
+  /** Null where the first month is after the last one. */
+  readonly sides: Readonly<Record<End, Side>> | null
   readonly pairs: readonly Pair[]
   readonly pairsCount: number
   readonly synthetic: boolean
@@ -293,33 +295,38 @@ export async function loadFlows(
   const place = { level, code, by }
   const [catalog, months, member, ufOf] = await Promise.all([
     loadLabels(api),
-    api.get<{ readonly data: readonly Member[] }>(
-      '/v1/analytics/dimensions/reference_period/values?limit=250',
-    ),
+    api.get<Answer<readonly Member[]>>('/v1/analytics/dimensions/reference_period/values?limit=250'),
     findMember(api, level, code),
     loadUfs(api),
   ])
   if (member === undefined)
     throw new ApiFailure({ status: 404, code: 'not_found', title: '', detail: TEXTS[language].notFound })
-  const month = chosen.from === '' && chosen.to === '' ? await findMonth(api, place) : ''
-  const period = month === '' ? chosen : { from: month, to: month }
+  const found = { ...place, code: String(member.code) }
   const newest = months.data
-    .map((member) => String(member.code))
+    .map(({ code }) => String(code))
     .sort()
     .reverse()
+  const page = { catalog, ...found, ...chosen, name: member.name ?? found.code, months: newest }
+  if (chosen.to !== '' && chosen.from > chosen.to)
+    return {
+      ...page,
+      period: '',
+      isEarlier: false,
+      sides: null,
+      pairs: [],
+      pairsCount: 0,
+      synthetic: months.meta.synthetic === true,
+    }
+  const month = chosen.from === '' && chosen.to === '' ? await findMonth(api, place) : ''
+  const period = month === '' ? chosen : { from: month, to: month }
   const [residence, hospital] = await Promise.all([
     loadSide(api, 'residence', place, period, ufOf),
     loadSide(api, 'hospital', place, period, ufOf),
   ])
-  const found = { ...place, code: String(member.code) }
   const { pairs, count } = await loadPairs(api, { residence, hospital }, found)
   const { meta } = residence.answer
   return {
-    catalog,
-    ...found,
-    ...chosen,
-    name: member.name ?? found.code,
-    months: newest,
+    ...page,
     period: meta.reference_period ?? '',
     isEarlier: month !== '' && month < (newest[0] ?? ''),
     sides: { residence: residence.side, hospital: hospital.side },

@@ -22,13 +22,16 @@ import {
   PARTNERS_SHOWN,
   type Pair,
   type Partner,
+  type Side,
 } from './flows-load.ts'
 
 function View({ data }: { readonly data: FlowsData }) {
   const { t, language, href } = useSite()
   const { catalog, level, code, name, by, sides } = data
   const notes = [
-    ...new Set(ENDS.flatMap((end) => sides[end].notes.map((note) => noteText(note, catalog, language)))),
+    ...new Set(
+      ENDS.flatMap((end) => sides?.[end].notes ?? []).map((note) => noteText(note, catalog, language)),
+    ),
   ]
   const months = data.period
     .split(', ')
@@ -45,11 +48,17 @@ function View({ data }: { readonly data: FlowsData }) {
       </h1>
       {data.isEarlier ? <p class="hint">{t.flows.earlier(months)}</p> : null}
       <FlowsForm data={data} />
-      <div class="blocks close">
-        {ENDS.map((end) => (
-          <SideSection key={end} data={data} end={end} />
-        ))}
-      </div>
+      {sides === null ? (
+        <p class="notice" role="alert">
+          {t.flows.wrongOrder}
+        </p>
+      ) : (
+        <div class="blocks close">
+          {ENDS.map((end) => (
+            <SideSection key={end} data={data} side={sides[end]} end={end} />
+          ))}
+        </div>
+      )}
       {data.pairs.length === 0 ? null : (
         <section aria-labelledby="directions">
           <h2 id="directions">{t.flows.directions}</h2>
@@ -88,11 +97,11 @@ function FlowsForm({ data }: { readonly data: FlowsData }) {
   )
 }
 
-function SideSection({ data, end }: { readonly data: FlowsData; readonly end: End }) {
+function SideSection(props: { readonly data: FlowsData; readonly side: Side; readonly end: End }) {
+  const { data, side, end } = props
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
   const { catalog, level, code, by } = data
-  const side = data.sides[end]
   const texts = t.flows.sides[end]
   const otherEnd: End = end === 'residence' ? 'hospital' : 'residence'
   const dimension = dimensionOf(catalog, dimensionAt(otherEnd, by))

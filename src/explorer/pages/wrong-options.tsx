@@ -4,17 +4,19 @@
  */
 import { ANALYSIS_TEXTS, NO_ANALYSIS } from '../analysis.ts'
 import type { Catalog, Problem } from '../api.ts'
+import { formatMonth } from '../numbers.ts'
 import { ProblemNotice } from '../parts/layout.tsx'
+import { changeName } from '../parts/question-form.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
-import { change, lookUp, type Question } from '../question.ts'
+import { change, lookUp, type Question, withGroup } from '../question.ts'
 
 /** A part of the query body as the form shows it. */
 interface Part {
   readonly label: string
   /** The value in the address; '' where a choice is missing. */
   readonly value: string
-  /** Code → text of the choices that the form always has. */
+  /** Code → text of choices of the form. */
   readonly options?: Readonly<Record<string, string>>
   /** @returns changes that take the part out of a question */
   readonly without: (question: Question) => Partial<Question>
@@ -32,7 +34,20 @@ export function QuestionProblem(props: {
   if (problem.status !== 400 || errors.length === 0) return <ProblemNotice problem={problem} />
   const labelOfCode = (code: string): string =>
     labelOf(metricOf(catalog, code) ?? dimensionOf(catalog, code), language) || code
-  const inWords = (text: string): string => text.replaceAll(/\w*_\w+/g, labelOfCode)
+  /** Names of parts of the query body that messages mention. */
+  const names: Readonly<Record<string, string>> = {
+    over_period: `“${t.overPeriod}”`,
+    group_by: `“${t.groupBy}”`,
+    population_basis: `“${t.basis}”`,
+  }
+  const inWords = (text: string): string =>
+    text
+      .replaceAll(
+        /over_period (\w+) (ou|or) (\w+)/g,
+        (_, one, or, other) =>
+          `over_period (${lookUp(t.over, one) ?? one} ${or} ${lookUp(t.over, other) ?? other})`,
+      )
+      .replaceAll(/\w*_\w+/g, (code) => lookUp(names, code) ?? labelOfCode(code))
   const found = errors.map((error) => ({ ...error, part: partOf(error.pointer ?? '', question) }))
   let rest = question
   for (const { part } of found) if (part !== null) rest = change(rest, part.without(rest))
@@ -49,9 +64,9 @@ export function QuestionProblem(props: {
           ) : (
             <>
               <strong>{part.label}</strong>:{' '}
-              {part.options !== undefined && lookUp(part.options, part.value) === undefined
+              {part.options !== undefined && allowed.length > 0 && !allowed.map(String).includes(part.value)
                 ? t.notAnOption(part.value)
-                : `${part.value === '' ? '' : `“${labelOfCode(part.value)}” `}${inWords(message)}`}
+                : `${part.value === '' ? '' : `“${lookUp(part.options ?? {}, part.value) ?? labelOfCode(part.value)}” `}${inWords(message)}`}
             </>
           )}
           {allowed.length === 0 || allowed.length > 20 ? null : (
@@ -93,19 +108,23 @@ export function QuestionProblem(props: {
     })
     const ofQuestion = (
       key: 'basis' | 'change' | 'overPeriod' | 'order',
-      options?: Readonly<Record<string, string>>,
+      options: Readonly<Record<string, string>>,
     ): Part => ({
       label: t[key],
-      value: fields[key],
-      ...(options === undefined ? {} : { options }),
+      value: fields[key].replace(/^-(?=[a-z])/, ''),
+      options,
       without: () => ({ [key]: '' }),
     })
     if (name === 'limits') return ofAnalysis('limits', texts.levels)
     if (name === 'compare_to') return ofAnalysis('compare', texts.comparators)
     if (name === 'window') return ofAnalysis('window')
     if (name === 'prices') return ofAnalysis('prices', {})
-    if (name === 'population_basis') return ofQuestion('basis', t.bases)
-    if (name === 'change') return ofQuestion('change', t.changes)
+    if (name === 'population_basis') return ofQuestion('basis', { ...t.bases, census: t.bases[''] ?? '' })
+    if (name === 'change')
+      return ofQuestion('change', {
+        [fields.change]: changeName(fields.change, language),
+        ...t.changes,
+      })
     if (name === 'over_period') return ofQuestion('overPeriod', t.over)
     if (name === 'order_by') return ofQuestion('order', {})
     if (name === 'metrics' || name === 'group_by') {
@@ -118,13 +137,21 @@ export function QuestionProblem(props: {
         without: (kept) => ({ [key]: kept[key].filter((other) => other !== code) }),
       }
     }
+    if (name === 'groupings')
+      return {
+        label: t.group.title,
+        value: fields.group?.codes[Number(pointer.split('/').at(-1))] ?? '',
+        without: ({ groupBy }) => ({ group: null, groupBy: withGroup(groupBy, null) }),
+      }
     if (name !== 'filters') return null
     const dimension = Object.keys(fields.filters)[at]
     if (dimension === undefined)
       return {
         label: t.periods,
-        value: [fields.from, fields.to].filter((month) => month !== '').join(' – '),
-        options: {},
+        value: [fields.from, fields.to]
+          .filter((month) => month !== '')
+          .map((month) => formatMonth(month, language))
+          .join(' – '),
         without: () => ({ from: '', to: '', overPeriod: '' }),
       }
     return {
