@@ -10,7 +10,7 @@ import type { Loaded } from './page.ts'
 import { walk } from './parts/options.tsx'
 import { EMBED_PATH, languageOfVisit, type Site, type Visit } from './parts/site.tsx'
 import { savePicture } from './picture.ts'
-import { readQuestion, writeQuestion } from './question.ts'
+import { keptOrder, readQuestion, writeQuestion } from './question.ts'
 import { TEXTS } from './texts.ts'
 
 const KEY_NAME = 'sus-data key'
@@ -190,9 +190,7 @@ function addressOfForm(form: HTMLFormElement): string {
     metrics: keepOrder(formQuestion.metrics, before.metrics),
     groupBy: keepOrder(formQuestion.groupBy, before.groupBy),
   }
-  const field = question.order.replace(/^-/, '')
-  const order = [...question.metrics, ...question.groupBy].includes(field) ? question.order : ''
-  const search = writeQuestion({ ...question, order, page: 1, cell: null })
+  const search = writeQuestion({ ...question, order: keptOrder(question), page: 1, cell: null })
   return `${path}${search}${language === '' ? '' : `${search === '' ? '?' : '&'}${language}`}`
 }
 

@@ -291,6 +291,13 @@ export function bodyOf(question: Question): QueryBody {
   }
 }
 
+/** @returns the order of a question; '' where it orders by what the question no longer has */
+export function keptOrder({ order, metrics, groupBy, change: to }: Question): string {
+  const field = order.replace(/^-/, '')
+  const code = field.replace(/__(base|change|change_percent)$/, '')
+  return [...metrics, ...groupBy].includes(code) && (code === field || to !== '') ? order : ''
+}
+
 /** @returns whether the API compares two releases on a question: it does not join months by their mean or largest value */
 export const isComparable = ({ overPeriod }: Question): boolean =>
   overPeriod !== 'avg' && overPeriod !== 'max'

@@ -6,6 +6,7 @@ import { loadVisit } from '../../src/explorer/app.tsx'
 import { formatMonth } from '../../src/explorer/numbers.ts'
 import type { ExploreData } from '../../src/explorer/pages/explore-load.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
+import { keptOrder, readQuestion } from '../../src/explorer/question.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -242,6 +243,19 @@ t.test('a choice of the form that does not go with the question is refused with 
   t.equal(flows.status, 200)
   t.match(textOf(flows.html), 'O primeiro mês vem depois do último')
   t.match(flows.html, /<select name="from"/, 'the form stays')
+})
+
+t.test('an order by a change has its label, and goes with the change', async (t) => {
+  const question = '?m=bed_capacity_sus&by=state&period=2026-05&change=-1&order=-bed_capacity_sus__change'
+  const { html } = await get(`/explorer${question}`)
+  t.match(textOf(html), 'Ordem: Leitos SUS, variação: maior primeiro')
+  t.match(html, /<option value="-bed_capacity_sus__change" selected/)
+  const read = readQuestion(question)
+  t.equal(keptOrder(read), '-bed_capacity_sus__change')
+  t.equal(keptOrder({ ...read, change: '' }), '')
+  t.equal(keptOrder({ ...read, metrics: ['admissions'] }), '')
+  for (const [, address = ''] of html.matchAll(/href="([^"]*order=-bed_capacity_sus__change[^"]*)"/g))
+    t.match(address, 'change=-1', 'no link keeps the order without the change')
 })
 
 t.test('what is not there is said in the words of the pages', async (t) => {

@@ -15,7 +15,7 @@ import {
 } from '../conflicts.ts'
 import { formatMonth, type Language, monthBefore } from '../numbers.ts'
 import { GROUP, type UnresolvedLine } from '../own-group.ts'
-import { change, lookUp, type Question, TIMES, timeOf } from '../question.ts'
+import { change, keptOrder, lookUp, type Question, TIMES, timeOf } from '../question.ts'
 import { TEXTS } from '../texts.ts'
 import { AnalysisOptions } from './analysis.tsx'
 import { Filters } from './filters.tsx'
@@ -78,14 +78,10 @@ function useMarks(
   const questionHref = useQuestionHref()
   const codes = question[field]
   const hrefWith = (list: readonly string[]): string => {
-    const kept = [
-      ...(field === 'metrics' ? list : question.metrics),
-      ...(field === 'groupBy' ? list : question.groupBy),
-    ]
-    const order = kept.includes(question.order.replace(/^-/, '')) ? question.order : ''
+    const kept = { ...question, [field]: list }
     // A group of the visitor's own is a row as long as it exists.
     const group = field === 'groupBy' && !list.includes(GROUP) ? null : question.group
-    return questionHref(change(question, { [field]: list, order, group }))
+    return questionHref(change(kept, { order: keptOrder(kept), group }))
   }
   return codes.map((code, index) => {
     const swapped = [...codes]
@@ -265,10 +261,18 @@ function More({ question, data }: { readonly question: Question; readonly data: 
   const analyticsReleases = releases.filter(({ area }) => area === 'analytics')
   const ids = Object.fromEntries(analyticsReleases.map(({ release_id }) => [release_id, shortId(release_id)]))
   const orders = [
-    ...question.metrics.map((code) => [code, labelOf(metricOf(catalog, code), language)] as const),
+    ...question.metrics.flatMap((code) => {
+      const label = labelOf(metricOf(catalog, code), language)
+      const ofChange = [
+        [`${code}__base`, `${label}, ${t.base}`],
+        [`${code}__change`, `${label}, ${t.changeColumn}`],
+        [`${code}__change_percent`, `${label}, ${t.changePercent}`],
+      ] as const
+      return [[code, label] as const, ...(question.change === '' ? [] : ofChange)]
+    }),
     ...question.groupBy.map((code) => [code, labelOf(dimensionOf(catalog, code), language)] as const),
   ].flatMap(([code, label]) => {
-    const isMetric = question.metrics.includes(code)
+    const isMetric = !question.groupBy.includes(code)
     const down = [`-${code}`, `${label}: ${isMetric ? t.descending : 'Z–A'}`] as const
     const up = [code, `${label}: ${isMetric ? t.ascending : 'A–Z'}`] as const
     return isMetric ? [down, up] : [up, down]
@@ -284,6 +288,7 @@ function More({ question, data }: { readonly question: Question; readonly data: 
       ? null
       : mark('change', `${t.change}: ${changeName(question.change, language)}`, {
           change: '',
+          order: keptOrder({ ...question, change: '' }),
         }),
     question.order === ''
       ? null
