@@ -258,6 +258,22 @@ t.test('an order by a change has its label, and goes with the change', async (t)
     t.match(address, 'change=-1', 'no link keeps the order without the change')
 })
 
+t.test('places of one name are told apart, and each is there once', async (t) => {
+  const heads = async (search: string): Promise<string[]> => {
+    const { html } = await get(`/explorer/compare/?${search}`)
+    const [, head = ''] = /<thead>(.*?)<\/thead>/s.exec(html) ?? []
+    return [...head.matchAll(/<th scope="col" class="number">(.*?)<\/th>/g)].map(([, name = '']) => name)
+  }
+  t.same(await heads('place=municipality:3550308&place=state:SP&place=state:sp'), [
+    'São Paulo (município)',
+    'São Paulo (estado)',
+  ])
+  t.same(await heads('place=municipality:2201903&place=municipality:2502201'), [
+    'Bom Jesus (PI)',
+    'Bom Jesus (PB)',
+  ])
+})
+
 t.test('what is not there is said in the words of the pages', async (t) => {
   for (const path of ['/explorer/places/state/12', '/explorer/indicators/nope', '/explorer/facilities/1'])
     t.notMatch(textOf((await get(path)).html), /nível state|GET \/v1|no caminho/, path)

@@ -1,85 +1,34 @@
 /** Two to six places side by side: their profiles' indicators as one table, with courses and limits on the same scales. */
 import { SEARCH_MAX } from '../../text-limits.ts'
-import { type Api, ApiFailure, type Member } from '../api.ts'
-import type { Profile, ProfileAnswer, ProfileIndicator } from '../api-profiles.ts'
+import type { Profile, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { Course, Limits } from '../drawings/sparks.tsx'
 import { formatMonths, formatNumber, formatShort } from '../numbers.ts'
-import type { LoadContext, PageModule } from '../page.ts'
+import type { PageModule } from '../page.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { Scroll } from '../parts/scroll.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
-import { findPlaces } from './search.tsx'
+import { addressOf, type CompareData, loadComparison, PLACES_MAX, stateOf, TEXT_MIN } from './compare-load.ts'
 
 export const COMPARE_PATH = '/explorer/compare'
-const PLACES_MAX = 6
-const TEXT_MIN = 2
-
-interface Found {
-  readonly level: string
-  readonly member: Member
-}
-
-interface CompareData {
-  readonly profiles: readonly Profile[]
-  /** Places of the address that the release does not have, as `level:code`. */
-  readonly missing: readonly string[]
-  readonly text: string
-  /** Places that a search for another one found. */
-  readonly found: readonly Found[]
-  readonly release: string
-  readonly synthetic: boolean
-}
-
 /** @param places `level:code` of each */
 export const searchOfPlaces = (places: readonly string[]): string =>
   places.length === 0 ? '' : `?${places.map((place) => `place=${place}`).join('&')}`
-
-const addressOf = ({ place }: Profile): string => `${place.level}:${place.code}`
-
-async function loadProfile(api: Api, address: string): Promise<ProfileAnswer | null> {
-  const [level = '', code = ''] = address.split(':')
-  try {
-    return await api.get<ProfileAnswer>(`/v1/profiles/${level}/${encodeURIComponent(code)}`)
-  } catch (error) {
-    if (error instanceof ApiFailure && error.problem.status === 404) return null
-    throw error
-  }
-}
-
-async function load({ api, visit }: LoadContext): Promise<CompareData> {
-  const params = new URLSearchParams(visit.search)
-  const addresses = [...new Set(params.getAll('place'))].filter((place) => /^[a-z_]+:\w{1,10}$/.test(place))
-  const text = (params.get('text') ?? '').trim().slice(0, SEARCH_MAX)
-  const answers = await Promise.all(
-    addresses
-      .slice(0, PLACES_MAX)
-      .map(async (address) => ({ address, answer: await loadProfile(api, address) })),
-  )
-  const found =
-    text.length < TEXT_MIN
-      ? []
-      : (
-          await Promise.all(
-            ['municipality', 'health_region', 'state'].map((level) => findPlaces(api, level, text)),
-          )
-        ).flat()
-  const loaded = answers.flatMap(({ answer }) => answer ?? [])
-  return {
-    profiles: loaded.map(({ data }) => data),
-    missing: answers.flatMap(({ address, answer }) => (answer === null ? [address] : [])),
-    text,
-    found,
-    release: loaded[0]?.meta.release_id ?? '',
-    synthetic: loaded.some(({ meta }) => meta.synthetic === true),
-  }
-}
 
 function View({ data }: { readonly data: CompareData }) {
   const { t, href } = useSite()
   const { profiles, missing, release } = data
   const addresses = profiles.map(addressOf)
-  const nameOf = ({ place }: Profile): string => (place.level === 'country' ? t.country : place.name)
+  const plainName = ({ place }: Profile): string => (place.level === 'country' ? t.country : place.name)
+  /** Adds what tells a place from another one of its name: its level, or its state where the levels are equal, too. */
+  const nameOf = (profile: Profile): string => {
+    const same = profiles.filter((other) => plainName(other) === plainName(profile))
+    const { level } = profile.place
+    const isOneLevel = same.every(({ place }) => place.level === level)
+    return same.length === 1
+      ? plainName(profile)
+      : `${plainName(profile)} (${isOneLevel ? stateOf(profile) : t.levels[level]})`
+  }
   return (
     <article class="bulletin">
       <h1>
@@ -95,7 +44,8 @@ function View({ data }: { readonly data: CompareData }) {
           {profiles.map((profile) => (
             <li class="mark" key={addressOf(profile)}>
               <span>
-                {nameOf(profile)} ({t.levels[profile.place.level]})
+                {plainName(profile)} ({t.levels[profile.place.level]}
+                {profile.place.level === 'municipality' ? `, ${stateOf(profile)}` : ''})
               </span>
               <a
                 href={href(
@@ -120,7 +70,11 @@ function View({ data }: { readonly data: CompareData }) {
       {profiles.length < 2
         ? null
         : blocksOf(profiles).map((block) => (
-            <Block key={block.code} block={block} names={profiles.map(nameOf)} />
+            <Block
+              key={block.code}
+              block={block}
+              columns={profiles.map((profile) => ({ key: addressOf(profile), name: nameOf(profile) }))}
+            />
           ))}
       {release === '' ? null : (
         <p class="hint">
@@ -201,8 +155,14 @@ function blocksOf(profiles: readonly Profile[]): ComparedBlock[] {
   }))
 }
 
-function Block({ block, names }: { readonly block: ComparedBlock; readonly names: readonly string[] }) {
+interface PlaceColumn {
+  readonly key: string
+  readonly name: string
+}
+
+function Block(props: { readonly block: ComparedBlock; readonly columns: readonly PlaceColumn[] }) {
   const { t } = useSite()
+  const { block, columns } = props
   return (
     <section class="block">
       <h2 id={block.code}>{block.label}</h2>
@@ -211,8 +171,8 @@ function Block({ block, names }: { readonly block: ComparedBlock; readonly names
           <thead>
             <tr>
               <th scope="col">{t.profile.indicator}</th>
-              {names.map((name) => (
-                <th scope="col" class="number" key={name}>
+              {columns.map(({ key, name }) => (
+                <th scope="col" class="number" key={key}>
                   {name}
                 </th>
               ))}
@@ -220,7 +180,11 @@ function Block({ block, names }: { readonly block: ComparedBlock; readonly names
           </thead>
           <tbody>
             {block.rows.map((row) => (
-              <Row key={row.find((indicator) => indicator !== undefined)?.metric} row={row} names={names} />
+              <Row
+                key={row.find((indicator) => indicator !== undefined)?.metric}
+                row={row}
+                columns={columns}
+              />
             ))}
           </tbody>
         </table>
@@ -231,10 +195,10 @@ function Block({ block, names }: { readonly block: ComparedBlock; readonly names
 
 function Row(props: {
   readonly row: readonly (ProfileIndicator | undefined)[]
-  readonly names: readonly string[]
+  readonly columns: readonly PlaceColumn[]
 }) {
   const { language, href } = useSite()
-  const { row, names } = props
+  const { row, columns } = props
   const indicators = row.filter((indicator) => indicator !== undefined)
   const [first] = indicators
   if (first === undefined) return null
@@ -264,9 +228,9 @@ function Row(props: {
       </th>
       {row.map((indicator, index) => (
         <td
-          key={names[index]}
+          key={columns[index]?.key}
           class={(indicator?.value ?? null) === null ? 'number missing' : 'number'}
-          data-label={names[index]}
+          data-label={columns[index]?.name}
         >
           {indicator === undefined ? (
             '–'
@@ -378,8 +342,8 @@ export function CompareLink({ level, code }: { readonly level: string; readonly 
 }
 
 export const COMPARE: PageModule<CompareData> = {
-  match: (path) => (path === COMPARE_PATH ? {} : null),
-  load,
+  match: (path) => (/^\/explorer\/compare\/?$/.test(path) ? {} : null),
+  load: loadComparison,
   title: ({ profiles }, texts) =>
     [texts.comparePage.title, ...profiles.map(({ place }) => place.name)].join(' · '),
   isSynthetic: ({ synthetic }) => synthetic,
