@@ -76,6 +76,8 @@ export function baseMonthOf({ change: to, groupBy }: Question, period: string): 
 }
 
 export const PAGE_ROWS = 100
+/** The API skips at most a million rows. */
+const PAGES_MAX = 10_000
 export const RECORDS_SHOWN = 20
 export const RECORDS_MAX = 1000
 /** Page size for maps and charts, enough for all municipalities. */
@@ -139,7 +141,7 @@ export function readQuestion(search: string): Question {
     group,
     ignored: readText('ignored') !== 'no',
     order: readText('order'),
-    page: Math.max(1, Math.trunc(Number(readText('page'))) || 1),
+    page: Math.min(PAGES_MAX, Math.max(1, Math.trunc(Number(readText('page'))) || 1)),
     view,
     release: readText('release'),
     since: readText('since'),

@@ -280,6 +280,13 @@ t.test('what is not there is said in the words of the pages', async (t) => {
   t.match(textOf((await get('/explorer/search?text=a')).html), 'Digite duas letras ou mais')
 })
 
+t.test('a page beyond the last one is the last one', async (t) => {
+  const textAt = async (search: string): Promise<string> => textOf((await get(`/explorer?${search}`)).html)
+  t.match(await textAt('m=bed_capacity_sus&by=state&page=99'), /Acre 0? ?[\d.]+ .* 27 linhas/)
+  t.match(await textAt('m=bed_capacity_sus&by=municipality&page=1e9'), '5.501–5.572 de 5.572 linhas')
+  t.match(await textAt('m=bed_capacity_sus&by=state&view=bars&page=1e9'), /27 linhas/)
+})
+
 t.test('what changed since another release is compared on the question of the page', async (t) => {
   const [release, gaps] = [await makeSmallRelease('admissions'), await makeSmallRelease('gaps')]
   cpSync(gaps.releasesDir, release.releasesDir, { recursive: true, force: false })

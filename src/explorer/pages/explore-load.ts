@@ -23,6 +23,7 @@ import type { CellRecords } from '../parts/panels.tsx'
 import type { FormData } from '../parts/question-form.tsx'
 import { metricOf } from '../parts/table.tsx'
 import {
+  ALL_ROWS,
   bodyOf,
   comparedBodyOf,
   isComparable,
@@ -259,7 +260,7 @@ async function loadRecords(
 /** @returns rows that the server sends and draws at first; the browser asks for all that a view needs */
 function firstRowsOf({ view, page }: Question): number {
   if (view === 'table') return PAGE_ROWS
-  return Math.max(page * PAGE_ROWS, view === 'map' ? 0 : CHART_ROWS)
+  return Math.min(ALL_ROWS, Math.max(page * PAGE_ROWS, view === 'map' ? 0 : CHART_ROWS))
 }
 
 /** Looks up the municipalities that a visitor pasted. @returns the question with their codes, and the lines that name none or several */
@@ -307,7 +308,10 @@ const withGroupDimension = (catalog: Catalog, group: OwnGroup | null): Catalog =
         ),
       }
 
-/** @returns the answer or why there is none; null for a question without metrics */
+const lastPageOf = ({ pagination }: QueryAnswer): number =>
+  Math.max(1, Math.ceil(pagination.total_rows / PAGE_ROWS))
+
+/** @returns the answer or why there is none, of the last page for a page beyond it; null for a question without metrics */
 async function loadAnswer(
   { api, isLive }: Pick<LoadContext, 'api' | 'isLive'>,
   question: Question,
@@ -315,7 +319,11 @@ async function loadAnswer(
   if (question.metrics.length === 0) return null
   const body = isLive ? pageBodyOf(question) : { ...pageBodyOf(question), limit: firstRowsOf(question) }
   try {
-    return await api.post<QueryAnswer>('/v1/analytics/query', body)
+    const answer = await api.post<QueryAnswer>('/v1/analytics/query', body)
+    const page = lastPageOf(answer)
+    return page < question.page && question.view === 'table'
+      ? await api.post<QueryAnswer>('/v1/analytics/query', pageBodyOf({ ...question, page }))
+      : answer
   } catch (error) {
     return problemOf(error)
   }
@@ -323,21 +331,26 @@ async function loadAnswer(
 
 export async function loadQuestion(context: LoadContext<ExploreData>): Promise<ExploreData> {
   const { visit, api, isLive } = context
-  const { question, unresolved } = await resolveGroup(api, readQuestion(visit.search))
+  const { question: requested, unresolved } = await resolveGroup(api, readQuestion(visit.search))
   // The map shows why outlines are missing; here they only begin to load.
-  if (isLive && question.view === 'map' && hasMap(question)) loadMapOutlines(api, question).catch(() => null)
-  const answering = loadAnswer(context, question)
+  if (isLive && requested.view === 'map' && hasMap(requested))
+    loadMapOutlines(api, requested).catch(() => null)
+  const answering = loadAnswer(context, requested)
   const [answer, releases, { synthetic, ...found }] = await Promise.all([
     answering,
     loadReleases(api),
-    listsFor(context, question, answering),
+    listsFor(context, requested, answering),
   ])
   const form: FormData = {
     ...found,
     releases,
     unresolved,
-    catalog: withGroupDimension(found.catalog, question.group),
+    catalog: withGroupDimension(found.catalog, requested.group),
   }
+  const question =
+    answer === null || !('meta' in answer)
+      ? requested
+      : { ...requested, page: Math.min(requested.page, lastPageOf(answer)) }
   const empty = {
     question,
     ...form,
