@@ -174,6 +174,7 @@ export const EN: Texts = {
   found: { places: 'Places', facilities: 'Facilities' },
   foundCount: (count: number, hasMore: boolean) =>
     count === 0 ? 'none' : hasMore ? `the first ${count}, there are more` : String(count),
+  searchTooShort: 'Type two letters or more.',
   nothingFound: 'Nothing found.',
   whatChanged: {
     added: (area: string, periods: string) => `${area}: added ${periods}`,

@@ -177,6 +177,7 @@ export const PT = {
   found: { places: 'Lugares', facilities: 'Estabelecimentos' } as Record<string, string>,
   foundCount: (count: number, hasMore: boolean) =>
     count === 0 ? 'nenhum' : hasMore ? `os primeiros ${count}, há mais` : String(count),
+  searchTooShort: 'Digite duas letras ou mais.',
   nothingFound: 'Nada encontrado.',
   whatChanged: {
     added: (area: string, periods: string) => `${area}: acrescentou ${periods}`,

@@ -86,7 +86,9 @@ function View({ data }: { readonly data: SearchData }) {
         {t.search}: {data.text}
       </h1>
       <p class="hint">{t.searchHint}</p>
-      {isEmpty && data.text.length >= TEXT_MIN ? <p role="status">{t.nothingFound}</p> : null}
+      {isEmpty && data.text !== '' ? (
+        <p role="status">{data.text.length < TEXT_MIN ? t.searchTooShort : t.nothingFound}</p>
+      ) : null}
       {isEmpty ? null : (
         <p role="status">
           {t.found.places}: {t.foundCount(data.places.length, data.hasMore.places)} · {t.found.facilities}:{' '}
