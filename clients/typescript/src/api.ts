@@ -2323,7 +2323,7 @@ export interface components {
             sex: "F" | "M";
             /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
             race_code: string | null;
-            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. */
+            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages. */
             place_of_death_code: string;
             /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
             processing_uf: string;
@@ -2375,7 +2375,7 @@ export interface components {
             sex: "F" | "M";
             /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
             race_code: string | null;
-            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. */
+            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages. */
             place_of_death_code: string;
             /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
             processing_uf: string;
@@ -2898,7 +2898,7 @@ export interface components {
             sex: "F" | "M";
             /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
             race_code: string | null;
-            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. */
+            /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages. */
             place_of_death_code: string;
             /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
             processing_uf: string;
@@ -11529,7 +11529,7 @@ export interface operations {
                  */
                 race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
                 /**
-                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.
+                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages.
                  * @example [
                  *       "1"
                  *     ]
@@ -11760,7 +11760,7 @@ export interface operations {
                  */
                 race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
                 /**
-                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.
+                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages.
                  * @example [
                  *       "1"
                  *     ]
@@ -11970,7 +11970,7 @@ export interface operations {
                  */
                 race_code?: ("99" | "01" | "02" | "03" | "04" | "05")[];
                 /**
-                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.
+                 * @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages.
                  * @example [
                  *       "1"
                  *     ]

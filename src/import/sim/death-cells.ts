@@ -2,7 +2,12 @@
 import { causeGroupOf } from '../../model/classifications/cause-groups.ts'
 import { RACE_NOT_INFORMED, RACE_OF_VITAL_RECORDS } from '../../model/classifications/races.ts'
 import { chapterOf } from '../../model/sih/code-lists.ts'
-import { type InfantAge, PLACE_NOT_INFORMED, PLACES_OF_DEATH } from '../../model/sim/code-lists.ts'
+import {
+  type InfantAge,
+  OLD_PLACES_OF_DEATH,
+  PLACE_NOT_INFORMED,
+  PLACES_OF_DEATH,
+} from '../../model/sim/code-lists.ts'
 import { CID10_FROM } from '../../model/sim/layout.ts'
 
 type Cell = string | null | undefined
@@ -24,8 +29,11 @@ export const sexOf = (cell: Cell): string => (cell === '1' ? 'M' : cell === '2' 
 /** @param cell null where the file has no column of race @returns '' for such a file */
 export const raceOf = (cell: Cell): string =>
   cell === null || cell === undefined ? '' : (RACE_OF_VITAL_RECORDS[cell] ?? RACE_NOT_INFORMED)
-export const placeOf = (cell: Cell): string =>
-  cell !== null && cell !== undefined && Object.hasOwn(PLACES_OF_DEATH, cell) ? cell : PLACE_NOT_INFORMED
+/** @param year of the file, whose codes are others before 1996 */
+export function placeOf(cell: Cell, year: number): string {
+  const code = (year < CID10_FROM ? OLD_PLACES_OF_DEATH[cell ?? ''] : cell) ?? ''
+  return Object.hasOwn(PLACES_OF_DEATH, code) ? code : PLACE_NOT_INFORMED
+}
 
 export interface Cause {
   /** As published, without the filler X. */

@@ -139,7 +139,7 @@ function parseDeath(cells: RecordCells, year: number): ParsedRecord<DeathCodes> 
       infantAgeOf(ageCell ?? '') ?? '',
       raceOf(race),
       ...causeCodes,
-      placeOf(place),
+      placeOf(place, year),
     ],
     adds: [1, Number(isMaternal), Number(isPrematureNcd)],
   }

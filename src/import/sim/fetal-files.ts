@@ -60,7 +60,7 @@ function parseFetalDeath(cells: RecordCells, year: number): ParsedRecord<FetalCo
       raceOf(race),
       ...causeOf(cause, year).codes,
       gestationOf(gestation, year),
-      placeOf(place),
+      placeOf(place, year),
     ],
     adds: [1],
   }

@@ -11,7 +11,7 @@ export const INFANT_AGES = {
 export type InfantAge = keyof typeof INFANT_AGES
 
 export const PLACE_NOT_INFORMED = '9'
-/** Published column: LOCOCOR. */
+/** Published column: LOCOCOR, whose codes are these from 1996 on. */
 export const PLACES_OF_DEATH: Names = {
   '1': ['Hospital', 'Hospital'],
   '2': ['Outro estabelecimento de saúde', 'Other health facility'],
@@ -20,4 +20,14 @@ export const PLACES_OF_DEATH: Names = {
   '5': ['Outros', 'Other'],
   '6': ['Aldeia indígena', 'Indigenous village'],
   [PLACE_NOT_INFORMED]: ['Não informado', 'Not informed'],
+}
+/**
+ * LOCOCOR in files of CID-9 (before 1996) → code of PLACES_OF_DEATH; any other code is unknown. Measured on DORRR79: the deaths of code 2
+ * are road deaths, shots and stabbings. DATASUS's layout document of those years was not at hand.
+ */
+export const OLD_PLACES_OF_DEATH: Readonly<Record<string, string>> = {
+  '1': '1',
+  '2': '4',
+  '3': '3',
+  '4': '5',
 }

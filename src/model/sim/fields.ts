@@ -21,7 +21,7 @@ export const FIELDS = {
   ),
   cause_chapter_code: optionalCode('Chapter of CID-10 of the underlying cause, 01 to 22; null before 1996.'),
   place_of_death_code: code(
-    'Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed.',
+    'Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages.',
   ),
   publication_status: optionalCode(
     'final or preliminary: what the publisher calls the file of the row, by its folder; null where no folder said it.',

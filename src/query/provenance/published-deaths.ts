@@ -2,8 +2,8 @@
 
 import type { PublishedRows } from '../../answers/analytics.ts'
 import type { InfantAge } from '../../model/sim/code-lists.ts'
-import { PLACE_NOT_INFORMED } from '../../model/sim/code-lists.ts'
-import { COLUMN_NAMES, OPTIONAL_COLUMNS, OPTIONAL_FETAL_COLUMNS } from '../../model/sim/layout.ts'
+import { OLD_PLACES_OF_DEATH, PLACE_NOT_INFORMED } from '../../model/sim/code-lists.ts'
+import { CID10_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS, OPTIONAL_FETAL_COLUMNS } from '../../model/sim/layout.ts'
 import type { CellCondition } from './cell-conditions.ts'
 
 const condition = (names: readonly string[], pattern: string): CellCondition => ({
@@ -31,6 +31,13 @@ function agePattern(group: string, infantAge: string): string {
   return `^4(${Array.from({ length: last - first + 1 }, (_, index) => String(first + index).padStart(2, '0')).join('|')})$`
 }
 
+function placePattern(place: string, year: number): string {
+  const isOld = year < CID10_FROM
+  if (place === PLACE_NOT_INFORMED) return isOld ? '^(?![1-4]$)' : '^(?![1-6]$)'
+  const oldCode = Object.keys(OLD_PLACES_OF_DEATH).find((code) => OLD_PLACES_OF_DEATH[code] === place)
+  return `^${(isOld ? oldCode : undefined) ?? place}$`
+}
+
 type CodeOf = (field: string) => string
 type Found = Pick<PublishedRows, 'where' | 'is_exact'>
 
@@ -38,7 +45,6 @@ type Found = Pick<PublishedRows, 'where' | 'is_exact'>
 function sharedConditions(codeOf: CodeOf, period: string): CellCondition[] {
   const [year = '', month = ''] = period.split('-')
   const category = codeOf('cause_category_code')
-  const place = codeOf('place_of_death_code')
   const race = codeOf('race_code')
   return [
     condition(
@@ -50,7 +56,7 @@ function sharedConditions(codeOf: CodeOf, period: string): CellCondition[] {
     ...(race === ''
       ? []
       : [condition(OPTIONAL_COLUMNS.race, RACES[race] === undefined ? '^(?![1-5]$)' : `^${RACES[race]}$`)]),
-    condition(COLUMN_NAMES.place, place === PLACE_NOT_INFORMED ? '^(?![1-6]$)' : `^${place}$`),
+    condition(COLUMN_NAMES.place, placePattern(codeOf('place_of_death_code'), Number(year))),
   ]
 }
 

@@ -2,7 +2,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { infantAgeOf, isMaternalDeath, monthOfDate, yearsOf } from '../../../src/import/sim/death-cells.ts'
+import {
+  infantAgeOf,
+  isMaternalDeath,
+  monthOfDate,
+  placeOf,
+  yearsOf,
+} from '../../../src/import/sim/death-cells.ts'
 import { type ReadDeaths, readDeaths, recogniseDeathFile } from '../../../src/import/sim/death-files.ts'
 import { makeDbf } from '../../fixtures/dbf-builder.ts'
 import { sharedPath, skipWithoutShared } from '../../fixtures/shared-data.ts'
@@ -135,6 +141,19 @@ t.test(
   },
 )
 
+t.test('places of death before 1996 have other codes', async (t) => {
+  const cells = ['0', '1', '2', '3', '4', '5', '6', '9', '', 'constructor']
+  t.same(
+    cells.map((cell) => placeOf(cell, 1995)),
+    ['9', '1', '4', '3', '5', '9', '9', '9', '9', '9'],
+  )
+  t.same(
+    cells.map((cell) => placeOf(cell, 1996)),
+    ['9', '1', '2', '3', '4', '5', '6', '9', '9', '9'],
+  )
+  t.equal(placeOf(null, 1979), '9')
+})
+
 t.test('fetal rows are set aside, and a file of another year is refused', async (t) => {
   const { totals, setAside } = await read([plain, { ...plain, TIPOBITO: '1', IDADE: '' }])
   t.equal(totals[0], 1)
@@ -234,6 +253,17 @@ t.test('the real files give what was measured on them', { skip: skipWithoutShare
     if (result.setAside.length > 0) continue
     const measured = (name: string): [string, number][] =>
       Object.entries((fact[name] ?? {}) as Record<string, number>)
+    const placesBefore1996 = { '1': '1', '2': '4', '3': '3', '4': '5', '0': '9' } as Record<string, string>
+    t.same(
+      sumsBy(10),
+      Object.fromEntries(
+        measured('place_of_death_LOCOCOR').map(([cell, n]) => [
+          (year < 1996 ? placesBefore1996[cell] : cell) || '9',
+          n,
+        ]),
+      ),
+      `${file} places`,
+    )
     t.same(
       sumsBy(0),
       Object.fromEntries(
