@@ -20,9 +20,9 @@ import {
 /** Month (YYYY00 if unknown), municipality of residence, sex, race, category, chapter and group of the cause, gestation, place; '' if unknown. */
 export type FetalCodes = readonly [string, string, string, string, string, string, string, string, string]
 
-/** @returns class of the length of gestation; '' before 1996 and for older codes, which mean other weeks than in files of births */
+/** @returns class of the length of gestation; '' before 1996, and for the codes 7 (28 weeks and more) and A (21 to 27), which no class has */
 const gestationOf = (cell: string | null | undefined, year: number): string =>
-  year >= CID10_FROM && /^[1-6]$/.test(cell ?? '') ? gestationClassOf(cell ?? '', year) : ''
+  year >= CID10_FROM && /^[1-68]$/.test(cell ?? '') ? gestationClassOf(cell ?? '', year) : ''
 
 /** @throws ImportError if the file is invalid, or has rows, but no fetal death of the year of its name */
 export async function readFetalDeaths(

@@ -87,6 +87,7 @@ const GESTATION: Readonly<Record<string, string>> = {
   '00-21': '1',
   '22-27': '2',
   '28-31': '3',
+  '28-36': '8',
   '32-36': '4',
   '37-41': '5',
   '42+': '6',
@@ -108,7 +109,7 @@ export function fetalRowsOf(codeOf: CodeOf, period: string): Found {
         : [
             condition(
               OPTIONAL_FETAL_COLUMNS.gestation,
-              gestation === undefined ? '^(?![1-6]$)' : `^${gestation}$`,
+              gestation === undefined ? '^(?![1-68]$)' : `^${gestation}$`,
             ),
           ]),
       ...sharedConditions(codeOf, period),

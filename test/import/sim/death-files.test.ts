@@ -174,22 +174,25 @@ t.test('a file of fetal deaths: they are no deaths, and rows that are not fetal 
     fetal,
     { ...fetal, GESTACAO: '9', SEXO: '0', RACACOR: '', CODMUNRES: '' },
     { ...fetal, GESTACAO: '8', DTOBITO: '00002022' },
+    { ...fetal, GESTACAO: '7', SEXO: '1' },
+    { ...fetal, GESTACAO: 'A', SEXO: '1' },
     { ...fetal, TIPOBITO: '2' },
     { ...fetal, DTOBITO: '10052021' },
   ])
-  t.same([read1.fetalTotal, read1.totals, read1.groups, read1.withoutMonth], [4, [0, 0, 0], [], 1])
+  t.same([read1.fetalTotal, read1.totals, read1.groups, read1.withoutMonth], [6, [0, 0, 0], [], 1])
   t.same(
     [...read1.fetal].map(({ codes, values }) => [...codes, values[0]]),
     [
       ['202205', '140010', 'F', '03', 'P95', '16', '097', '37-41', '1', 2],
       ['202205', '', '', '99', 'P95', '16', '097', '', '1', 1],
-      ['202200', '140010', 'F', '03', 'P95', '16', '097', '', '1', 1],
+      ['202200', '140010', 'F', '03', 'P95', '16', '097', '28-36', '1', 1],
+      ['202205', '140010', 'M', '03', 'P95', '16', '097', '', '1', 2],
     ],
-    'a code of gestation that files of births do not share is unknown',
+    'a code of gestation that no class has is unknown',
   )
   t.same(read1.setAside, [
-    { row: 6, reason: 'not_fetal' },
-    { row: 7, reason: 'other_year' },
+    { row: 8, reason: 'not_fetal' },
+    { row: 9, reason: 'other_year' },
   ])
   await t.rejects(readFetal([{ ...fetal, DTOBITO: '10052021' }]), /no fetal death of the year/)
 })
