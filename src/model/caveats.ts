@@ -173,8 +173,8 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     'The rate that the place would have with the ages of Brazil in 2010: it compares places, and does not say how many admissions there were.',
   ),
   icsap_universe_admissions: both(
-    'O denominador das proporções sensíveis à atenção primária: sem partos e sem longa permanência. Outras publicações excluem outras internações.',
-    'The denominator of shares sensitive to primary care: without deliveries and long stays. Other publications leave out other admissions.',
+    'O denominador das proporções sensíveis à atenção primária: sem partos e sem longa permanência. Outras publicações excluem outras internações. Sem dado antes de 2008, quando os procedimentos eram de outra tabela.',
+    'The denominator of shares sensitive to primary care: without deliveries and long stays. Other publications leave out other admissions. Null before 2008, when procedures were those of another table.',
     PROCESSED,
   ),
   icsap_admissions: both(
@@ -183,8 +183,8 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     PROCESSED,
   ),
   icsap_share: both(
-    'Cai também quando crescem as outras internações: compare com a taxa por habitantes. Sem partos e sem longa permanência nos dois lados.',
-    'It also falls when other admissions grow: compare it with the rate by inhabitants. Without deliveries and long stays on both sides.',
+    'Cai também quando crescem as outras internações: compare com a taxa por habitantes. Sem partos e sem longa permanência nos dois lados. Sem dado antes de 2008.',
+    'It also falls when other admissions grow: compare it with the rate by inhabitants. Without deliveries and long stays on both sides. Null before 2008.',
   ),
   icsap_per_10k: both(
     'Internações sensíveis de quem mora no lugar por 10 mil habitantes do censo, só do SUS. Não é padronizada por idade.',

@@ -109,11 +109,16 @@ export const needsOfDimensions = (
     .filter((code) => dimensions.includes(code))
     .map((code): DimensionNeed => `${table}/${code}`)
 
-/** Counts of admissions whose files must have diagnoses of CID-10. */
-const BY_DIAGNOSIS: ReadonlySet<string | undefined> = new Set([
-  'icsap_admissions',
-  'icsap_universe_admissions',
-])
+const RESIDENT_ADMISSIONS = 'hospital_admissions_by_residence'
+const ICSAP_GROUP = `${RESIDENT_ADMISSIONS}/icsap_group` as const
+/**
+ * Counts of admissions → what files must carry. Their diagnoses must be of CID-10. The universe leaves out deliveries by their SIGTAP
+ * procedure, which files before 2008 do not have.
+ */
+const NEEDS_OF_ADMISSIONS: Readonly<Record<string, readonly Need[]>> = {
+  icsap_admissions: [RESIDENT_ADMISSIONS, ICSAP_GROUP],
+  icsap_universe_admissions: [RESIDENT_ADMISSIONS, ICSAP_GROUP, 'hospital_admissions/procedure'],
+}
 
 /** Field that is counted by its cause → the dimension that files must carry, so that CID-9 does not count as 0. */
 const NEEDS_OF_FIELD: Readonly<Record<string, DimensionCode>> = {
@@ -123,7 +128,8 @@ const NEEDS_OF_FIELD: Readonly<Record<string, DimensionCode>> = {
 
 function needsOfMeasure({ dataset, field = '', where = [] }: Measure): readonly Need[] {
   if (isPopulation(dataset)) return []
-  if (BY_DIAGNOSIS.has(field)) return [dataset, `${dataset}/icsap_group` as DimensionNeed]
+  const ofAdmissions = NEEDS_OF_ADMISSIONS[field]
+  if (ofAdmissions !== undefined) return ofAdmissions
   if (isAddedUp(dataset)) {
     const columns = where.flatMap((condition) =>
       'equals' in condition || 'oneOf' in condition ? [condition.field] : [],

@@ -254,7 +254,14 @@ t.test(
     const cid9 = ['4280', '486', '650'].map((DIAG_PRINC) =>
       row('140010', '199705', { DIAG_PRINC, PROC_REA: '77500113', CNES: '', CAR_INT: '' }),
     )
-    const { releasesDir, result } = await importRows({ ...Object.fromEntries(files), 'RDRR9705.dbf': cid9 })
+    const oldProcedures = ['A09', 'I219', 'O623'].map((DIAG_PRINC) =>
+      row('140010', '200712', { DIAG_PRINC, PROC_REA: '77500113', CNES: '', CAR_INT: '' }),
+    )
+    const { releasesDir, result } = await importRows({
+      ...Object.fromEntries(files),
+      'RDRR9705.dbf': cid9,
+      'RDRR0712.dbf': oldProcedures,
+    })
     writePointer(releasesDir, result.analytics)
     const client = await openClient(releasesDir)
     t.teardown(() => client.close())
@@ -317,6 +324,23 @@ t.test(
     t.match(
       old.meta.notes.find(({ code }: WrittenNote) => code === 'not_carried'),
       { dimension: 'icsap_group', states: ['RR'], periods: ['1997-05'] },
+    )
+    const before2008 = await ask(METRICS, ['residence_state'], '2007-12', 'RR')
+    t.match(
+      METRICS.map((code) => before2008.data[0].metrics[code]),
+      [3, 1, null, null, Number],
+      'procedures of the old table do not tell deliveries, so their files have no universe',
+    )
+    t.match(
+      before2008.meta.notes.filter(({ code }: WrittenNote) => code === 'not_carried'),
+      [
+        {
+          dimension: 'procedure',
+          states: ['RR'],
+          periods: ['2007-12'],
+          metrics: ['icsap_universe_admissions', 'icsap_share'],
+        },
+      ],
     )
     const byGroup = await ask(['admissions'], ['icsap_group'], '1997-05', 'RR')
     t.same(

@@ -70,7 +70,7 @@ export const FIELDS = {
   ),
   icsap_universe_admissions: quantity(
     'admissions',
-    'Admissions (IDENT 1) with a diagnosis of CID-10 that are no delivery: none of ten obstetric procedures, and no diagnosis O80 to O84.',
+    'Admissions (IDENT 1) with a diagnosis of CID-10 that are no delivery: none of ten obstetric procedures, and no diagnosis O80 to O84. Procedures before 2008 are of another table: deliveries with another diagnosis count there, and metrics are null.',
   ),
   icsap_admissions: quantity(
     'admissions',
