@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { type DimensionCode, dimensionOf, isAddedUp } from '../model/dimensions.ts'
 import { codedDimensionsOf, codelessOf, type Table } from '../model/required-tables.ts'
+import { STATES } from '../model/territory/states.ts'
 import type { Coverage } from '../release/manifest.ts'
 import { formatPeriod } from '../release/view.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
@@ -35,6 +36,9 @@ async function uncodedDimensions(
   return new Map(rows.map((row) => [String(row.uf), dimensions.filter((code) => row[code] !== true)]))
 }
 
+/** Files of residents abroad and of an unknown state are of no state, and tell nothing of what the files of a month carry. */
+const isOfStates = (uf: string): boolean => uf === 'BR' || STATES.some((state) => state.uf === uf)
+
 /**
  * @param covered coverage entry of a table and month whose partition is written
  * @param empty states whose published file has no rows; 'all' for a national table
@@ -48,7 +52,9 @@ export async function describeContents(
   covered: Coverage,
   empty: Coverage['states'],
 ): Promise<Coverage> {
-  const uncoded = await uncodedDimensions(session, staging, table, period)
+  const uncoded = [...(await uncodedDimensions(session, staging, table, period))].filter(([uf]) =>
+    isOfStates(uf),
+  )
   const statesByDimension = new Map<DimensionCode, string[]>()
   for (const [uf, dimensions] of uncoded)
     for (const code of dimensions) statesByDimension.set(code, [...(statesByDimension.get(code) ?? []), uf])
@@ -56,7 +62,7 @@ export async function describeContents(
   const notCarried =
     covered.states === 'all'
       ? [...statesByDimension]
-          .filter(([, states]) => states.length === uncoded.size)
+          .filter(([, states]) => states.length === uncoded.length)
           .map(([code]) => [code, 'all'])
       : [...statesByDimension].map(([code, states]) => [code, states.sort()])
   return {

@@ -106,12 +106,18 @@ export interface ListScope {
   readonly period: PeriodChoice
 }
 
-const monthsOfList = (
+function monthsOfList(
   view: ReleaseView,
   table: Table,
   { states, period }: Pick<ListScope, 'states' | 'period'>,
-): readonly number[] =>
-  period === 'all' ? monthsOf(view, states, tablesBeside(table)) : period === null ? [] : [period]
+): readonly number[] {
+  if (period === null) return []
+  const tables = tablesBeside(table)
+  if (period === 'all') return monthsOf(view, states, tables)
+  // Records without a month are in the month 00, which has the coverage of the months of its year.
+  const ofYear = monthsOfRelease(view, tables).filter((month) => month - (month % 100) === period)
+  return ofYear.length === 0 ? [period] : ofYear
+}
 
 /** @returns notes about published files without rows; totals count these as 0 */
 export const emptyNotesOf = ({ view, incomplete }: RecordRelease, table: Table, scope: ListScope): Note[] =>

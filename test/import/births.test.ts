@@ -15,6 +15,7 @@ import {
   recogniseBirthFile,
   weightClassOf,
 } from '../../src/import/sinasc/birth-files.ts'
+import { STATES } from '../../src/model/territory/states.ts'
 import { statesFinal } from '../../src/query/analytics/datasets/finality.ts'
 import { statesOfStatus } from '../../src/release/coverage.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
@@ -229,6 +230,20 @@ t.test('births are summed by class; unknown is null, and no personal cell is rea
     )
 })
 
+t.test('blank cells of residents abroad leave no gap in a complete release', async (t) => {
+  const files = STATES.map(({ uf, ibge_code }) => [
+    `DN${uf}2022.dbf`,
+    dbf([{ ...plain, CODMUNRES: `${ibge_code}0000` }]),
+  ])
+  const { manifest } = await importRows({
+    ...Object.fromEntries(files),
+    'DNEX2022.dbf': dbf([{ ...plain, CODMUNRES: '900126', RACACOR: '', PARTO: '' }]),
+  })
+  const { states, not_carried } = manifest.coverage.births?.['202205'] ?? {}
+  t.equal(states?.length, STATES.length)
+  t.equal(not_carried, undefined)
+})
+
 t.test('a month that only residents abroad have is not collected', async (t) => {
   const { manifest } = await importRows({
     'DNRR2022.dbc': makeDbc(dbf([{ ...plain, DTNASC: '02052022' }])),
@@ -366,6 +381,12 @@ t.test(
       ),
       [['2022-00', 1]],
     )
+    const withoutMonth = async (uf: string): Promise<readonly unknown[]> => {
+      const { body } = await client.get(`/v1/sinasc/monthly?reference_period=2022-00&uf=${uf}&count=true`)
+      return [body.pagination.total, (body.meta.notes ?? []).map(({ code }: { code: string }) => code)]
+    }
+    t.same(await withoutMonth('RR'), [1, []], 'the month 00 is collected with the months of its year')
+    t.same(await withoutMonth('AC'), [null, ['not_collected']])
     const across = await client.query({
       metrics: ['births', 'preterm_share'],
       group_by: ['reference_year'],
