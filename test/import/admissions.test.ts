@@ -12,6 +12,8 @@ import { decodeDbc } from '../../src/import/readers/dbc.ts'
 import { readDbfColumns } from '../../src/import/readers/dbf.ts'
 import { ageGroupOf, integerCell, parseDiagnosis } from '../../src/import/sih/admission-cells.ts'
 import { readAdmissions, recogniseAdmissionFile } from '../../src/import/sih/admission-files.ts'
+import { AGE_GROUPS } from '../../src/model/demography/code-lists.ts'
+import { residentRowsOf } from '../../src/query/provenance/published-admissions.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
 import { ADMISSION_COLUMNS, admissionsDbf } from '../../tools/demo/admissions.ts'
@@ -74,12 +76,25 @@ t.test('cells', (t) => {
   t.equal(cell('     ', 2), 0)
   t.equal(cell('   31', 0), 31)
   for (const text of ['1.234', '1,50', 'x', '.', '-', '1 2', '1.2.3']) t.ok(Number.isNaN(cell(text, 2)), text)
-  t.equal(ageGroupOf('2', 29), '00-04')
-  t.equal(ageGroupOf('3', 11), '00-04')
-  t.equal(ageGroupOf('4', 79), '75-79')
-  t.equal(ageGroupOf('4', 80), '80+')
-  t.equal(ageGroupOf('5', 3), '80+')
-  t.equal(ageGroupOf('0', 20), '')
+  t.equal(ageGroupOf('2', '29'), '00-04')
+  t.equal(ageGroupOf('3', '11'), '00-04')
+  t.equal(ageGroupOf('4', '79'), '75-79')
+  t.equal(ageGroupOf('4', '80'), '80+')
+  t.equal(ageGroupOf('5', '3'), '80+')
+  t.equal(ageGroupOf('0', '20'), '')
+  t.equal(ageGroupOf('4', '00'), '00-04')
+  for (const unit of ['4', '5']) t.equal(ageGroupOf(unit, ''), '', 'a blank is no age of 0')
+  const meets = (group: string, cells: string): boolean => {
+    const { where } = residentRowsOf((field) => (field === 'age_group' ? group : ''))
+    return new RegExp(where.find(({ columns }) => columns[0] === 'COD_IDADE')?.pattern ?? '').test(cells)
+  }
+  for (const unit of ['', '0', '2', '3', '4', '5'])
+    for (const cell of ['', '0', '00', '3', '04', '005', '20', '79', '080', '99', '101'])
+      t.same(
+        ['', ...AGE_GROUPS].filter((group) => meets(group, `${unit} ${cell}`)),
+        [ageGroupOf(unit, cell)],
+        `published rows of COD_IDADE ${unit}, IDADE ${cell}`,
+      )
   t.end()
 })
 

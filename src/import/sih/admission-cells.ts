@@ -85,8 +85,12 @@ const SEXES: Readonly<Record<string, string>> = { '1': 'M', '2': 'F', '3': 'F' }
 export const parseSex = (cell: string): string => SEXES[cell] ?? ''
 export const parseRace = (cell: string): string => (RACES[cell] === undefined ? RACE_NOT_INFORMED : cell)
 
-/** @param unit 2 days, 3 months, 4 years, 5 years above 100; any other value is unknown */
-export function ageGroupOf(unit: string, age: number): string {
+/**
+ * @param unit 2 days, 3 months, 4 years, 5 years above 100; any other value is unknown
+ * @param cell digits; a blank is an unknown number of years
+ */
+export function ageGroupOf(unit: string, cell: string): string {
+  const age = /^\d+$/.test(cell) ? Number(cell) : Number.NaN
   const years = unit === '2' || unit === '3' ? 0 : unit === '4' ? age : unit === '5' ? 100 + age : Number.NaN
   if (Number.isNaN(years)) return ''
   return AGE_GROUPS[Math.floor(Math.min(years, OPEN_AGE) / AGE_GROUP_YEARS)] ?? ''

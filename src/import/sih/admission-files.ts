@@ -274,7 +274,7 @@ class AdmissionAggregator {
       const home = municipalityOf(readCell(bytes, start, 'MUNIC_RES'))
       const character = codeOf(readCell(bytes, start, 'CAR_INT'))
       const resources = `${codeOf(readCell(bytes, start, 'COMPLEX'))}|${codeOf(readCell(bytes, start, 'FINANC'))}`
-      const age = ageGroupOf(readText(bytes, start, 'COD_IDADE'), readNumber(bytes, start, 'IDADE', 0))
+      const age = ageGroupOf(readText(bytes, start, 'COD_IDADE'), readText(bytes, start, 'IDADE'))
       const sex = parseSex(readText(bytes, start, 'SEXO'))
       // A file without the column says nothing of race, which is not the same as not informed.
       const race = hasRace ? raceOf(readCell(bytes, start, 'RACA_COR')) : ''

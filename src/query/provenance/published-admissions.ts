@@ -35,17 +35,17 @@ function hasRace(code: string): CellCondition[] {
   return [{ columns: ['RACA_COR'], pattern }]
 }
 
-/** Matches a 5-year age group. Age units 2 and 3 are days and months, 4 is years, 5 is years above 100. */
+/** Matches a 5-year age group. Age units 2 and 3 are days and months, 4 is years, 5 is years above 100. Years without a number are unknown. */
 function inAgeGroup(group: string): CellCondition {
   const columns = ['COD_IDADE', 'IDADE']
-  if (group === '') return { columns, pattern: '^(?![2345] )' }
+  if (group === '') return { columns, pattern: '^(?![23] |[45] \\d+$)' }
   const [first = 0, last] = group.split('-').map((age) => Number.parseInt(age, 10))
-  if (last === undefined) return { columns, pattern: '^4 0*([89]\\d|\\d{3})$|^5 ' }
+  if (last === undefined) return { columns, pattern: '^4 0*([89]\\d|[1-9]\\d{2,})$|^5 \\d+$' }
   const years = Array.from({ length: last - first + 1 }, (_, index) => first + index).filter(
     (year) => year > 0,
   )
   return first === 0
-    ? { columns, pattern: `^[23] |^4( 0*(${years.join('|')})?)?$` }
+    ? { columns, pattern: `^[23] |^4 (0+|0*(${years.join('|')}))$` }
     : { columns, pattern: `^4 0*(${years.join('|')})$` }
 }
 
