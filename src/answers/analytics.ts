@@ -123,7 +123,7 @@ const publishedRows = componentAs(
         )
         .describe('Conditions that these rows of the file meet.'),
       is_exact: flag(
-        'Do these rows alone meet them? False where the publisher names no municipality: others may, too.',
+        'Are these the rows that meet them? False where the publisher names no municipality, because others may meet them, and where a table of old codes of municipalities was imported, because rows under an old code do not.',
       ),
     })
     .describe('How the rows are found that a record of admissions or production was added up from.'),
@@ -138,7 +138,9 @@ const lineageSource = componentAs(
     archive: text('Archive the file came in.').nullable(),
     sha256: text('SHA-256 of the file.').nullable(),
     row: count('Row of the file, header = 1.').nullable(),
-    column: text('Column of what is added up; null where a record counts as such.').nullable(),
+    column: text(
+      'Column of what is added up; of alternatives, separated by a bar, the first that the file has; null where a record counts as such.',
+    ).nullable(),
     raw_value: text('The published cell.').nullable(),
   }),
   'LineageSource',

@@ -709,6 +709,7 @@ t.test('lineage leads to the published file, and adds up', async (t) => {
   for (const [metric, side, group_by, key] of [
     ['days_of_stay', 'numerator', ['procedure'], { procedure: '0310010039' }],
     ['admissions', 'numerator', ['diagnosis_chapter'], { diagnosis_chapter: '15' }],
+    ['icu_days', 'numerator', [], {}],
     ['bed_occupancy_share', 'denominator', [], {}],
   ] as const) {
     const place = group_by[0] === 'diagnosis_chapter' ? 'residence_state' : 'state'
@@ -731,6 +732,8 @@ t.test('lineage leads to the published file, and adds up', async (t) => {
       const [source] = body.data[0].sources
       const snapshot = snapshots.find(({ file }: { file: string }) => file === source.file)
       t.match(source, { publisher: 'DATASUS', sha256: snapshot.sha256, row: null })
+      if (metric === 'icu_days')
+        t.equal(source.column, 'UTI_MES_TO|UTI_TOTAL', 'older files have the total alone')
     }
   }
 })

@@ -3245,7 +3245,7 @@ export interface components {
             sha256: string | null;
             /** @description Row of the file, header = 1. */
             row: number | null;
-            /** @description Column of what is added up; null where a record counts as such. */
+            /** @description Column of what is added up; of alternatives, separated by a bar, the first that the file has; null where a record counts as such. */
             column: string | null;
             /** @description The published cell. */
             raw_value: string | null;
@@ -3963,7 +3963,7 @@ export interface components {
                 /** @description Regular expression that the cells match, each without blanks around it, joined by a blank; a column that the file lacks is empty. */
                 pattern: string;
             }[];
-            /** @description Do these rows alone meet them? False where the publisher names no municipality: others may, too. */
+            /** @description Are these the rows that meet them? False where the publisher names no municipality, because others may meet them, and where a table of old codes of municipalities was imported, because rows under an old code do not. */
             is_exact: boolean;
         };
         RatioOfMetrics: {

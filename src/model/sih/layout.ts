@@ -65,11 +65,11 @@ export function valueParts(period: number): readonly AdmissionColumn[] | null {
   return period < 199801 ? ['VAL_SH', 'VAL_SP', 'VAL_SADT', 'VAL_RN', 'VAL_ORTP', 'VAL_SANGUE'] : null
 }
 
-/** Measure → the published column that it sums. A count of records has none. */
-export const COLUMN_OF_MEASURE: Readonly<Record<string, AdmissionColumn>> = {
+/** Measure → the published column that it sums; of alternatives, the first that the file has. A count of records has none. */
+export const COLUMN_OF_MEASURE: Readonly<Record<string, string>> = {
   admissions: 'IDENT',
   days_of_stay: 'DIAS_PERM',
-  icu_days: 'UTI_MES_TO',
+  icu_days: 'UTI_MES_TO|UTI_TOTAL',
   deaths: 'MORTE',
   value_total_cents: 'VAL_TOT',
   icsap_admissions: 'IDENT',
