@@ -326,7 +326,7 @@ function describeRecord(
       recordKeyOf(plan).map((column) => [column, row[column] ?? null]),
     ) as LineageRecord['key'],
     contribution: Number(row.contribution ?? 0),
-    ...(withRows && isAddedUp(dataset) ? { published_rows: publishedRowsOf(dataset, row) } : {}),
+    ...(withRows && isAddedUp(dataset) ? { published_rows: publishedRowsOf(dataset, row, view) } : {}),
     sources: sources.map((source) => {
       const column = findPublishedColumn(plan, measure, source, row, view)
       const published: ProvenanceSource | null = sourceOf(view, source, column ?? '')

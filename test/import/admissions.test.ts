@@ -14,8 +14,10 @@ import { ageGroupOf, integerCell, parseDiagnosis } from '../../src/import/sih/ad
 import { readAdmissions, recogniseAdmissionFile } from '../../src/import/sih/admission-files.ts'
 import { AGE_GROUPS } from '../../src/model/demography/code-lists.ts'
 import { residentRowsOf } from '../../src/query/provenance/published-admissions.ts'
+import { publishedRowsOf } from '../../src/query/provenance/published-rows.ts'
 import type { Manifest } from '../../src/release/manifest.ts'
 import { readManifest } from '../../src/release/verify.ts'
+import type { ReleaseView } from '../../src/release/view.ts'
 import { ADMISSION_COLUMNS, admissionsDbf } from '../../tools/demo/admissions.ts'
 import { personalTexts, personsIn } from '../fixtures/admission-persons.ts'
 import { makeDbc } from '../fixtures/dbf-builder.ts'
@@ -332,6 +334,13 @@ t.test(
     const places = async (more: Readonly<Record<string, Buffer>>): Promise<unknown[]> => {
       const { releasesDir, result, manifest } = await importRows({ ...files, ...more })
       t.equal(manifest.snapshots.length, 1 + Object.keys(more).length)
+      const view = { components: { sih: manifest } } as unknown as ReleaseView
+      const { is_exact } = publishedRowsOf('hospital_admissions', { municipality_ibge_code: 1_400_100 }, view)
+      t.equal(
+        is_exact,
+        Object.keys(more).length === 0,
+        'a condition on a code does not find rows under an old one',
+      )
       return (
         await ask(
           `SELECT 'lives' AS how, residence_municipality_code AS place FROM ${partition(releasesDir, result.sih ?? '', 'hospital_admissions_by_residence')}

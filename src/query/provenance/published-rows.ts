@@ -5,10 +5,12 @@
  */
 import type { PublishedRows } from '../../answers/analytics.ts'
 import type { Row } from '../../engine/types.ts'
+import { datasetOf } from '../../model/datasets.ts'
 import type { AddedUpTable } from '../../model/dimensions.ts'
 import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sia/layout.ts'
 import { NO_FACILITY, NOT_INFORMED } from '../../model/sih/code-lists.ts'
 import { COLUMN_NAMES as BIRTH_COLUMNS } from '../../model/sinasc/layout.ts'
+import type { ReleaseView } from '../../release/view.ts'
 import { equals, hasCode, inMunicipality, isIgnored } from './cell-conditions.ts'
 import { flowRowsOf, residentRowsOf } from './published-admissions.ts'
 import { deathRowsOf, fetalRowsOf } from './published-deaths.ts'
@@ -25,8 +27,18 @@ export const countField = (dataset: AddedUpTable): string => COUNT_FIELDS[datase
 const text = (value: Row[string] | undefined): string => String(value ?? '')
 const BIRTH_SEXES: Readonly<Record<string, string>> = { M: '^1$', F: '^2$' }
 
+/** DATASUS's table of the codes that municipalities had before. */
+const OLD_CODES = /^br_municip\.cnv$/i
+
 /** @param record has the dataset's key and the field with its number of rows */
-export function publishedRowsOf(dataset: AddedUpTable, record: Row): PublishedRows {
+export function publishedRowsOf(dataset: AddedUpTable, record: Row, view: ReleaseView): PublishedRows {
+  const rows = findConditions(dataset, record)
+  const { snapshots = [] } = view.components[datasetOf(dataset).area] ?? {}
+  // Rows under an earlier code of a municipality are counted, but do not meet the condition on its code.
+  return { ...rows, is_exact: rows.is_exact && !snapshots.some(({ file }) => OLD_CODES.test(file)) }
+}
+
+function findConditions(dataset: AddedUpTable, record: Row): PublishedRows {
   const count = Number(record[countField(dataset)] ?? 0)
   const codeOf = (field: string): string => text(record[field])
   if (dataset === 'hospital_admissions_by_residence') return { count, ...residentRowsOf(codeOf) }
