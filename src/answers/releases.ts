@@ -8,6 +8,7 @@ import { comparedRow } from './analytics.ts'
 import { type AnswerOf, count, flag, month, oneOf, SHA256, text } from './parts.ts'
 
 export type { PromotionChanges } from '../release/changes.ts'
+export type { Manifest } from '../release/manifest.ts'
 
 const changedFigure = componentAs(
   z

@@ -18,7 +18,7 @@ const THEME_NAME = 'sus-data theme'
 /** How long answers of GET requests are reused, in milliseconds. */
 const FRESH_MS = 60_000
 
-const root = document.getElementById('page') as HTMLElement
+let root = document.getElementById('page') as HTMLElement
 const start = JSON.parse(document.getElementById('data')?.textContent ?? '{}') as Start
 const state = {
   visit: visitOf(new URL(location.href)),
@@ -86,7 +86,26 @@ function makeApi(key: string, language: string): Api {
 const accessOf = (): Site['access'] =>
   state.key !== '' ? 'key' : start.access === 'explorer' ? 'explorer' : 'none'
 
+/** The problem page shows this when a page fails to load or to be drawn. */
+const DEFECT: Loaded = {
+  kind: 'problem',
+  problem: { status: 500, code: 'internal', title: '', detail: '' },
+}
+
 function draw(): void {
+  try {
+    drawLoaded()
+  } catch {
+    // Preact cannot go on from a page that it drew in part.
+    const fresh = root.cloneNode() as HTMLElement
+    root.replaceWith(fresh)
+    root = fresh
+    state.loaded = DEFECT
+    drawLoaded()
+  }
+}
+
+function drawLoaded(): void {
   const { visit, loaded, api } = state
   const language = languageOfVisit(visit.search)
   const site: Site = {
@@ -129,7 +148,7 @@ async function show(visit: Visit, shown: unknown = shownFor(visit)): Promise<boo
   try {
     loaded = await loadVisit(visit, state.api, { isLive: true, shown })
   } catch {
-    loaded = { kind: 'problem', problem: { status: 500, code: 'internal', title: '', detail: '' } }
+    loaded = DEFECT
   }
   if (thisTurn !== turn) return false
   state.visit = visit

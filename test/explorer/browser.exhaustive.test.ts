@@ -669,7 +669,18 @@ t.test('what cannot be answered is said in words, with a way on', async (t) => {
   await page.getByText('Tentar de novo').click()
   await settle(page)
   t.equal(await page.locator('table.results tbody tr').count(), 27)
-  for (const opened of [gone, limited, closed, { page }]) await opened.page.context().close()
+
+  const defect = await open('/explorer/releases')
+  await defect.page.route('**/v1/releases/*', (route) =>
+    route.fulfill({ json: { data: { components: {}, files: [] }, meta: {} } }),
+  )
+  await defect.page.locator('table.data a').first().click()
+  const alert = defect.page.locator('#content:not([aria-busy]) [role=alert]')
+  t.match(await alert.innerText(), /Não foi possível responder[\s\S]*Tentar de novo/, 'a failed drawing')
+  await defect.page.unroute('**/v1/releases/*')
+  await defect.page.locator('header nav').getByText('Versões dos dados').click()
+  await defect.page.locator('dl.pairs').waitFor()
+  for (const opened of [gone, limited, closed, { page }, defect]) await opened.page.context().close()
 })
 
 t.test(

@@ -364,6 +364,22 @@ t.test('a place, a facility, a search, the releases', async (t) => {
   t.equal((await get('/explorer/facilities/0000000')).status, 404)
 })
 
+t.test('each release of a joined release has its page', async (t) => {
+  const { html } = await get('/explorer/releases')
+  const { data } = JSON.parse((await get('/explorer/api/v1/releases')).html)
+  t.same(
+    new Set(data.map(({ area }: { area: string }) => area)),
+    new Set(['analytics', 'cnes', 'demography', 'sih']),
+  )
+  for (const { release_id } of data) {
+    t.ok(html.includes(`href="/explorer/releases/${release_id}"`), release_id)
+    const page = await get(`/explorer/releases/${release_id}`)
+    t.equal(page.status, 200, release_id)
+    t.match(textOf(page.html), /Feita com sus-data/, release_id)
+    t.notMatch(textOf(page.html), /undefined|\(null\)/, release_id)
+  }
+})
+
 /** From the nearer end: the percentile is the part of the other places that are smaller. */
 function rankText(peers: { rank: number; places: number; percentile: number }): string {
   const fromSmallest = Math.round((peers.percentile * (peers.places - 1)) / 100) + 1

@@ -1,37 +1,27 @@
 /** Loads what the pages of releases show: the list, and the manifest of one release with where its files were fetched. */
 
+import type { Manifest as CompleteManifest } from '../../answers/releases.ts'
 import type { Answer, ReleaseInfo } from '../api.ts'
 import type { LoadContext } from '../page.ts'
 import type { FetchedFile } from '../parts/acquisitions.tsx'
 
-export interface Manifest {
-  readonly release_id: string
-  readonly area: string
-  readonly month: number
-  readonly synthetic: boolean
-  readonly importer_version: string
-  readonly duckdb_version: string
-  readonly catalog_version: string
-  readonly coverage?: Readonly<
-    Record<
-      string,
-      Readonly<Record<string, { readonly family: string; readonly states: 'all' | readonly string[] }>>
-    >
-  >
-  readonly counts?: Readonly<Record<string, number>>
-  readonly set_aside?: readonly { readonly file: string; readonly reason: string; readonly rows: number }[]
-  readonly checks?: readonly { readonly name: string; readonly violations: number }[]
-  readonly snapshots?: readonly {
-    readonly publisher: string
-    readonly file: string
-    readonly bytes: number
-    readonly sha256: string
-    readonly rows?: number
-    readonly archive?: { readonly file: string; readonly sha256: string }
-  }[]
-  readonly components: Readonly<Record<string, string>>
-  readonly files: readonly { readonly path: string; readonly rows: number }[]
-}
+/** The parts of a manifest that the page shows. */
+export type Manifest = Pick<
+  CompleteManifest,
+  | 'release_id'
+  | 'area'
+  | 'month'
+  | 'synthetic'
+  | 'importer_version'
+  | 'duckdb_version'
+  | 'catalog_version'
+  | 'components'
+  | 'coverage'
+  | 'set_aside'
+  | 'checks'
+  | 'snapshots'
+  | 'files'
+>
 
 export interface ReleasesData {
   readonly releases: readonly ReleaseInfo[]
@@ -78,9 +68,9 @@ const keepShown = ({ release_id, area, month, synthetic, ...rest }: Manifest): M
   duckdb_version: rest.duckdb_version,
   catalog_version: rest.catalog_version,
   components: rest.components,
-  ...(rest.coverage === undefined ? {} : { coverage: rest.coverage }),
-  ...(rest.set_aside === undefined ? {} : { set_aside: rest.set_aside }),
-  ...(rest.checks === undefined ? {} : { checks: rest.checks }),
-  ...(rest.snapshots === undefined ? {} : { snapshots: rest.snapshots }),
+  coverage: rest.coverage,
+  set_aside: rest.set_aside,
+  checks: rest.checks,
+  snapshots: rest.snapshots,
   files: rest.files.filter(({ path, rows }) => path.startsWith('set_aside/') && rows > 0),
 })

@@ -76,10 +76,10 @@ function ManifestView(props: {
 }) {
   const { manifest, acquisitions, contentId } = props
   const { t, language, href } = useSite()
-  const coverage = Object.entries(manifest.coverage ?? {})
+  const coverage = Object.entries(manifest.coverage)
   const show = (value: number): string => formatNumber(value, 0, language)
-  const rejectedRows = manifest.set_aside ?? []
-  const checks = manifest.checks ?? []
+  const rejectedRows = manifest.set_aside
+  const checks = manifest.checks
   const failed = checks.filter(({ violations }) => violations > 0)
   return (
     <>
@@ -153,17 +153,17 @@ function ManifestView(props: {
       />
       <Rows
         title={t.snapshots}
-        count={manifest.snapshots?.length ?? 0}
+        count={manifest.snapshots.length}
         heads={[
           { text: t.publishedIn },
           { text: t.size, isNumber: true },
           { text: t.rowsHead, isNumber: true },
           { text: 'SHA-256' },
         ]}
-        rows={(manifest.snapshots ?? []).map(({ publisher, file, archive, bytes, rows, sha256 }) => [
-          `${publisher}, ${file}${archive === undefined ? '' : ` (${archive.file})`}`,
+        rows={manifest.snapshots.map(({ publisher, file, archive, bytes, rows, sha256 }) => [
+          `${publisher}, ${file}${archive === null ? '' : ` (${archive.file})`}`,
           formatBytes(bytes, language),
-          rows === undefined ? '–' : show(rows),
+          show(rows),
           <code key="digest" class="wide">
             {sha256}
           </code>,
