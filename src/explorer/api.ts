@@ -80,7 +80,8 @@ export type Ratio = Pick<
   'scale' | 'numerator' | 'less' | 'denominator' | 'standardized_by'
 > & { readonly numerator_part?: MetricPart; readonly denominator_part?: MetricPart }
 /** The name of a metric and how its values are written. */
-export type MetricLabel = Pick<CatalogMetric, 'code' | 'label' | 'label_en' | 'unit' | 'decimals'>
+export type MetricLabel = Pick<CatalogMetric, 'code' | 'label' | 'label_en' | 'unit' | 'decimals'> &
+  Partial<Pick<CatalogMetric, 'kind'>>
 /** A metric, as far as pages with a form show it. */
 export type Metric = MetricLabel &
   Ratio &

@@ -1,6 +1,7 @@
 /** Small multiples, heat tables, scatter plots and funnel plots of the explorer: each number drawn is that of the API. */
 import t from 'tap'
 import { funnelLimits } from '../../src/explorer/drawings/funnel-limits.ts'
+import { periodsOf, zeroPeriodsOf } from '../../src/explorer/drawings/periods.ts'
 import { formatMonth } from '../../src/explorer/numbers.ts'
 import { LEVEL_CONSTANTS, LIMIT_LEVELS } from '../../src/model/limits/levels.ts'
 import { createDraws } from '../fixtures/draws.ts'
@@ -70,6 +71,88 @@ t.test('a heat table has a cell with its value for each place and month, stripes
     'cells that are wide enough have their values',
   )
 })
+
+t.test('a collected month without a row is 0 in heat tables, small multiples and lines', async (t) => {
+  const place = { dimension: 'residence_municipality', operator: 'EQ', value: '1400050' }
+  const { data } = await ask({
+    metrics: ['admissions'],
+    group_by: ['diagnosis_category', 'reference_period'],
+    filters: [place],
+  })
+  const codesIn = (month: string): string[] =>
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    data.flatMap(({ dimensions, metrics }: any) =>
+      dimensions.reference_period.code === month && metrics.admissions > 0
+        ? [dimensions.diagnosis_category.code]
+        : [],
+    )
+  const [first = '', ...later] = MONTHS
+  const code = codesIn(first).find((found) => later.every((month) => !codesIn(month).includes(found))) ?? ''
+  const { data: byMonth } = await ask({
+    metrics: ['admissions'],
+    group_by: ['reference_period'],
+    filters: [place, { dimension: 'diagnosis_category', operator: 'EQ', value: code }],
+  })
+  // biome-ignore lint/suspicious/noExplicitAny: as above
+  const [count, ...zeros] = byMonth.map(({ metrics }: any) => metrics.admissions)
+  t.ok(count > 0)
+  t.same(zeros, [0, 0], code)
+  const course = (residence: string): string =>
+    `?m=admissions&by=diagnosis_category,reference_period&in.diagnosis_category=${code}&${residence}`
+  for (const view of ['heat', 'lines']) {
+    const titles = titlesOf(await draw(`${course('in.residence_municipality=1400050')}&view=${view}`))
+    for (const month of later)
+      t.equal(
+        titles.filter((title) => title.endsWith(`, ${formatMonth(month, 'pt')}: 0`)).length,
+        SIZES,
+        `${view} ${month}`,
+      )
+  }
+  const multiples = titlesOf(await draw(`${course('in.residence_municipality=1400050')}&view=multiples`))
+  t.equal(multiples.filter((title) => title.endsWith(`De ${count} (mar 2026) a 0 (mai 2026)`)).length, SIZES)
+  const partly = titlesOf(
+    await draw(
+      '?m=admissions&by=diagnosis_category,reference_period&in.residence_state=AP&from=2026-03&to=2026-05&view=heat',
+    ),
+  )
+  t.match(partly.join(), 'abr 2026')
+  t.notMatch(partly.join(), 'mai 2026', 'not collected')
+  const answer = await ask({
+    metrics: ['hospital_deaths'],
+    group_by: ['reference_period'],
+    filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }],
+  })
+  const [{ dimensions }, , newest] = answer.data
+  const note = { code: 'not_collected', periods: ['2026-02', '2026-04'], metrics: ['hospital_deaths'] }
+  const gap = {
+    ...answer,
+    data: [answer.data[0], newest],
+    meta: { ...answer.meta, reference_period: '2026-03, 2026-05', notes: [note] },
+  }
+  t.equal(dimensions.reference_period.code, '2026-03')
+  t.same(periodsOf(gap, 'reference_period', 'hospital_deaths'), MONTHS, 'a gap between others is a place')
+  t.same([...zeroPeriodsOf(gap, 'reference_period', 'hospital_deaths')], ['2026-03', '2026-05'])
+})
+
+t.test(
+  'an axis of time has its periods at their distance, and a running year is a point of its own',
+  async (t) => {
+    const financing = await startExplorer({ release: await makeSmallRelease('financing') })
+    t.teardown(() => financing.close())
+    const search = '?m=federal_health_transfers&by=state,reference_period&in.state=AC&view=lines'
+    const page = await (await fetch(`${financing.address}/explorer${search}`)).text()
+    const [wide = ''] = figureOf(page).split('</svg>')
+    const [first = 0, second = 0, third = 0, ...more] = [...wide.matchAll(/<circle cx="([\d.]+)"/g)].map(
+      ([, x]) => Number(x),
+    )
+    t.same(more, [])
+    t.match(titlesOf(page).join(), /dez 2024.*dez 2025.*mar 2026/)
+    t.ok(Math.abs((second - first) / 12 - (third - second) / 3) < 0.01, `${first}, ${second}, ${third}`)
+    const [, path = ''] = /<path d="([^"]*)"/.exec(wide) ?? []
+    t.equal(path.match(/M/g)?.length, 2, 'the running year is not joined')
+    t.match(wide, />300 mi</, 'values have names')
+  },
+)
 
 t.test(
   'small multiples say first and last value; limits are a band, the comparator a dashed line',

@@ -1,18 +1,25 @@
 /** Parts that the charts of an answer share: figure with title and unit, names of rows, series over time, sizes and legends. */
+import { scaleLinear } from 'd3-scale'
 import type { ComponentChildren } from 'preact'
 import { limitsOf } from '../analysis.ts'
-import type { Labels, MetricLabel, QueryRow } from '../api.ts'
+import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { type Question, timeOf } from '../question.ts'
+import { partialPeriodsOf, periodsOf, positionOf, zeroPeriodsOf } from './periods.ts'
 
 export interface ChartProps {
   readonly question: Question
   readonly catalog: Labels
   readonly rows: readonly QueryRow[]
+}
+
+export interface SeriesProps extends ChartProps {
+  /** The answer that has the rows. */
+  readonly answer: QueryAnswer
 }
 
 /** @returns names of a row's members */
@@ -75,18 +82,47 @@ export interface Point {
   readonly limits: readonly [number, number] | null
   readonly comparator: number | null
 }
+const ZERO: Point = { value: 0, limits: null, comparator: null }
 export type Points = ReadonlyMap<string, Point>
 
 /** A course of values by period, named by the members of a row that are not its period; with their code where it is short. */
 export type Series = readonly [name: string, points: Points, code: string]
 
-/** @param code metric @returns periods, oldest first, and series in the order of the rows; a series without other members has the name `alone` */
+/** Periods of a drawing, oldest first, and their place on its axis. */
+export interface TimeAxis {
+  readonly periods: readonly string[]
+  /** The periods, with '' where lines are interrupted. */
+  readonly course: readonly string[]
+  /** @returns scale from the first to the last period */
+  readonly scale: (from: number, to: number) => (period: string) => number
+}
+
+function axisOf(answer: QueryAnswer, time: string, code: string): TimeAxis {
+  const periods = periodsOf(answer, time, code)
+  const partial = partialPeriodsOf(answer)
+  const [first = 0, last = first] = [periods[0], periods.at(-1)].flatMap((period) =>
+    period === undefined ? [] : [positionOf(period, time)],
+  )
+  return {
+    periods,
+    course: periods.flatMap((period) => (partial.has(period) ? ['', period, ''] : [period])),
+    scale: (from, to) => {
+      const place = scaleLinear().domain([first, last]).range([from, to])
+      return (period) => (first === last ? (from + to) / 2 : place(positionOf(period, time)))
+    },
+  }
+}
+
+/** @param code metric @returns the axis, and series in the order of the rows; a series without other members has the name `alone` */
 export function seriesOf(
-  { question, rows }: ChartProps,
+  { question, catalog, rows, answer }: SeriesProps,
   { code, alone, language }: { readonly code: string; readonly alone: string; readonly language: Language },
-): { readonly periods: readonly string[]; readonly series: readonly Series[] } {
+): { readonly axis: TimeAxis; readonly series: readonly Series[] } {
   const time = timeOf(question.groupBy) ?? ''
-  const periods = [...new Set(rows.map((row) => codeOf(row.dimensions[time])))].sort()
+  const axis = axisOf(answer, time, code)
+  // A ratio of nothing has no value.
+  const { kind = 'ratio' } = metricOf(catalog, code) ?? {}
+  const zeros = kind === 'ratio' ? [] : [...zeroPeriodsOf(answer, time, code)]
   const members = question.groupBy.filter((dimension) => dimension !== time)
   // Places of different states may have the same name.
   const series = new Map<string, [name: string, points: Map<string, Point>, code: string]>()
@@ -94,7 +130,7 @@ export function seriesOf(
     const key = JSON.stringify(members.map((dimension) => codeOf(row.dimensions[dimension])))
     const [name, points, short] = series.get(key) ?? [
       nameOfRow(row, members, language) || alone,
-      new Map<string, Point>(),
+      new Map(zeros.map((period) => [period, ZERO])),
       shortCodeOf(row, members),
     ]
     points.set(codeOf(row.dimensions[time]), {
@@ -104,7 +140,7 @@ export function seriesOf(
     })
     series.set(key, [name, points, short])
   }
-  return { periods, series: [...series.values()] }
+  return { axis, series: [...series.values()] }
 }
 
 /** @returns the newest period in which a series has a value; undefined where it has none */

@@ -1,5 +1,5 @@
 /** Bar and line charts of an answer, drawn by the server and the browser. The table has the same numbers. */
-import { scaleLinear, scalePoint } from 'd3-scale'
+import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import { ANALYSIS_TEXTS, limitsOf } from '../analysis.ts'
 import type { QueryRow } from '../api.ts'
@@ -13,13 +13,16 @@ import {
   NARROW,
   nameOfRow,
   type Series,
+  type SeriesProps,
   type Size,
   seriesOf,
   shorten,
+  type TimeAxis,
   useChart,
   valuesOf,
   WIDE,
 } from './chart-parts.tsx'
+import { labelledOf } from './periods.ts'
 
 const BARS_MAX = 30
 const SERIES_MAX = 8
@@ -90,19 +93,19 @@ function Whisker(props: {
   )
 }
 
-export function Lines(props: ChartProps) {
+export function Lines(props: SeriesProps) {
   const { question } = props
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
-  const { periods, series } = seriesOf(props, { code, alone: label, language })
-  const newestValue = ([, points]: Series): number => lastOf(points, periods) ?? Number.NEGATIVE_INFINITY
+  const { axis, series } = seriesOf(props, { code, alone: label, language })
+  const newestValue = ([, points]: Series): number => lastOf(points, axis.periods) ?? Number.NEGATIVE_INFINITY
   const shown = [...series]
     .sort((left, right) =>
       newestValue(left) === newestValue(right) ? 0 : newestValue(right) - newestValue(left),
     )
     .slice(0, SERIES_MAX)
   const isNamed = question.groupBy.length > 1
-  const drawing = { label, periods, series: shown, show, isNamed }
+  const drawing = { label, axis, series: shown, show, isNamed }
   return (
     <Chart label={label} metric={metric} limit={series.length > SERIES_MAX ? SERIES_MAX : null}>
       <LinesDrawing {...drawing} size={WIDE} />
@@ -117,27 +120,26 @@ const WHISKER_STEP = 5
 
 function LinesDrawing(props: {
   readonly label: string
-  readonly periods: readonly string[]
+  readonly axis: TimeAxis
   readonly series: readonly Series[]
   readonly show: (value: number) => string
   readonly isNamed: boolean
   readonly size: Size
 }) {
-  const { label, periods, series, show, isNamed, size } = props
+  const { label, axis, series, show, isNamed, size } = props
+  const { periods, course } = axis
   const { width, height, months, name: sizeName } = size
   const hasNames = isNamed && size.hasNames
   const margin = { ...size.margin, right: hasNames ? size.margin.right : NARROW.margin.right }
   const { language } = useSite()
   const values = valuesOf(series)
-  const x = scalePoint<string>()
-    .domain(periods)
-    .range([margin.left, width - margin.right])
+  const x = axis.scale(margin.left, width - margin.right)
   const y = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(1, ...values)])
     .nice(5)
     .range([height - margin.bottom, margin.top])
   const draw = line<string>()
-  const step = Math.max(1, Math.ceil((periods.length - 1) / (months - 1)))
+  const labelDistance = (width - margin.right - margin.left) / (months - 1)
   const ends = placeLabels(
     series.map(([, points]) => y(lastOf(points, periods) ?? 0)),
     height - margin.bottom,
@@ -152,20 +154,15 @@ function LinesDrawing(props: {
           </text>
         </g>
       ))}
-      {periods.map((period, index) =>
-        index % step === 0 ? (
-          <text key={period} x={x(period)} y={height - 8} text-anchor="middle">
-            {formatMonth(period, language)}
-          </text>
-        ) : null,
-      )}
+      {labelledOf(periods, x, labelDistance).map((period) => (
+        <text key={period} x={x(period)} y={height - 8} text-anchor="middle">
+          {formatMonth(period, language)}
+        </text>
+      ))}
       {series.map(([name, points], index) => {
         const hasValue = (period: string): boolean => (points.get(period)?.value ?? null) !== null
         const heightOf = (period: string): number => y(points.get(period)?.value ?? 0)
-        const path = draw
-          .defined(hasValue)
-          .x((period) => x(period) ?? 0)
-          .y(heightOf)(periods)
+        const path = draw.defined(hasValue).x(x).y(heightOf)(course)
         return (
           <g key={index} class={`series series-${index}`}>
             <path d={path ?? ''} />
@@ -173,7 +170,7 @@ function LinesDrawing(props: {
               const { value = null, limits = null } = points.get(period) ?? {}
               const [lower, upper] = limits ?? [0, 0]
               // Whiskers of several lines stand side by side, so that each can be read.
-              const at = (x(period) ?? 0) + (index - (series.length - 1) / 2) * WHISKER_STEP
+              const at = x(period) + (index - (series.length - 1) / 2) * WHISKER_STEP
               const title = `${name}, ${formatMonth(period, language)}: ${show(value ?? 0)}`
               return (
                 <g key={period}>

@@ -3,11 +3,11 @@ import { formatMonth } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import {
   Chart,
-  type ChartProps,
   ClassLegend,
   Hatch,
   NARROW,
   type Series,
+  type SeriesProps,
   type Size,
   seriesOf,
   shorten,
@@ -28,10 +28,11 @@ const MONTH = /^\d{4}-\d{2}$/
 /** Space of the names, and letters that fit into it. */
 const NAMES = { 'wide-screen': [190, 27], narrow: [150, 22] } as const
 
-export function HeatTable(props: ChartProps) {
+export function HeatTable(props: SeriesProps) {
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
-  const { periods, series } = seriesOf(props, { code, alone: label, language })
+  const { axis, series } = seriesOf(props, { code, alone: label, language })
+  const { periods } = axis
   const shown = series.slice(0, ROWS_MAX)
   const values = shown.flatMap(([, points]) => [...points.values()].flatMap(({ value }) => value ?? []))
   const bounds = classBounds(values)

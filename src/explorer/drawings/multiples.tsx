@@ -1,18 +1,19 @@
 /** Small multiples: one course for each row on the same scale, drawn by the server and the browser. The table has the same numbers. */
-import { scaleLinear, scalePoint } from 'd3-scale'
+import { scaleLinear } from 'd3-scale'
 import { area, line } from 'd3-shape'
 import { formatMonth, formatShort } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import {
   Chart,
-  type ChartProps,
   NARROW,
   newestOf,
   type Points,
   type Series,
+  type SeriesProps,
   type Size,
   seriesOf,
   shorten,
+  type TimeAxis,
   useChart,
   valuesOf,
   WIDE,
@@ -27,15 +28,15 @@ const PANEL = { height: 132, top: 34, bottom: 18, gap: 14 }
 const VALUE_MAX = 9
 const LEFT = 44
 
-export function SmallMultiples(props: ChartProps) {
+export function SmallMultiples(props: SeriesProps) {
   const { language } = useSite()
   const { code, metric, label, show } = useChart(props)
-  const { periods, series } = seriesOf(props, { code, alone: label, language })
+  const { axis, series } = seriesOf(props, { code, alone: label, language })
   const shown = series.slice(0, PANELS_MAX)
   const isCompared = shown.some(([, points]) =>
     [...points.values()].some(({ comparator }) => comparator !== null),
   )
-  const drawing = { label, periods, series: shown, show }
+  const drawing = { label, axis, series: shown, show }
   return (
     <Chart label={label} metric={metric} limit={series.length > PANELS_MAX ? PANELS_MAX : null}>
       <Panels {...drawing} size={WIDE} />
@@ -57,12 +58,13 @@ function endsOf(points: Points, periods: readonly string[]): readonly string[] {
 
 function Panels(props: {
   readonly label: string
-  readonly periods: readonly string[]
+  readonly axis: TimeAxis
   readonly series: readonly Series[]
   readonly show: (value: number) => string
   readonly size: Size
 }) {
-  const { label, periods, series, show, size } = props
+  const { label, axis, series, show, size } = props
+  const { periods, course } = axis
   const { t, language } = useSite()
   const columns = size.name === 'narrow' ? 2 : columnsOf(series.length)
   const width = (size.width - LEFT) / columns
@@ -71,9 +73,7 @@ function Panels(props: {
     [...points.values()].flatMap(({ comparator }) => comparator ?? []),
   )
   const values = [...valuesOf(series), ...compared]
-  const x = scalePoint<string>()
-    .domain(periods)
-    .range([4, inner - 4])
+  const x = axis.scale(4, inner - 4)
   const y = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
     .nice(3)
@@ -113,7 +113,7 @@ function Panels(props: {
                 )}
               </g>
             ))}
-            <PanelCourse points={points} periods={periods} x={(period) => x(period) ?? 0} y={y} />
+            <PanelCourse points={points} periods={course} x={x} y={y} />
             {endsOf(points, periods).map((period, end) => {
               const value = points.get(period)?.value ?? 0
               const text = show(value)
@@ -149,6 +149,7 @@ function Panels(props: {
 /** Band of the limits, dashed comparator, and the course with a dot at its newest value. */
 function PanelCourse(props: {
   readonly points: Points
+  /** With '' where the course is interrupted. */
   readonly periods: readonly string[]
   readonly x: (period: string) => number
   readonly y: (value: number) => number

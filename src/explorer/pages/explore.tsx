@@ -325,7 +325,7 @@ export function Drawing({ data, answer }: { readonly data: ExploreData; readonly
   const { t, language, isLive } = useSite()
   const questionHref = useQuestionHref()
   const { question, catalog, periods } = data
-  const props = { question, catalog, rows: answer.data }
+  const props = { question, catalog, answer, rows: answer.data }
   const texts = CHART_TEXTS[language]
   if (question.view === 'table') return null
   if (question.view === 'bars') return <Bars {...props} />

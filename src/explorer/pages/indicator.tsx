@@ -121,7 +121,7 @@ function View({ data }: { readonly data: IndicatorData }) {
             <h2>
               {t.trends} <small>{countryOf(course.answer) ?? t.country}</small>
             </h2>
-            <Lines question={course.question} catalog={catalog} rows={course.answer.data} />
+            <Lines {...course} catalog={catalog} rows={course.answer.data} />
           </section>
         )}
         {ranking === null ? null : (
