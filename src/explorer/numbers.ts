@@ -17,11 +17,13 @@ export const formatNumber = (value: number, decimals: number, language: Language
 /** @returns three significant digits, e.g. 1,5 mi */
 export function formatShort(value: number, language: Language): string {
   const [divisor, suffix] =
-    Math.abs(value) >= 1e6
-      ? [1e6, language === 'pt' ? ' mi' : 'M']
-      : Math.abs(value) >= 1e4
-        ? [1e3, language === 'pt' ? ' mil' : 'k']
-        : [1, '']
+    Math.abs(value) >= 1e9
+      ? [1e9, language === 'pt' ? ' bi' : 'B']
+      : Math.abs(value) >= 1e6
+        ? [1e6, language === 'pt' ? ' mi' : 'M']
+        : Math.abs(value) >= 1e4
+          ? [1e3, language === 'pt' ? ' mil' : 'k']
+          : [1, '']
   // The double of a decimal tie such as 7.305 may lie just below it; a tie rounds away from zero, as it does in the answers.
   const shown = (value / divisor) * (1 + Number.EPSILON)
   return `${LOCALES[language].format(',.3~r')(shown)}${suffix}`

@@ -60,9 +60,11 @@ export function Chart(props: {
   readonly metric: MetricLabel | undefined
   /** Number of drawn rows or series when there are more; else null. */
   readonly limit: number | null
+  /** True where those drawn have the largest values, not the first places. */
+  readonly areLargest?: boolean
   readonly children: ComponentChildren
 }) {
-  const { label, metric, limit, children } = props
+  const { label, metric, limit, areLargest, children } = props
   const { t, language } = useSite()
   const unit = unitOutsideLabel(metric, language)
   return (
@@ -70,7 +72,7 @@ export function Chart(props: {
       <figcaption>
         {label}
         {unit === '' ? '' : ` (${unit})`}
-        {limit === null ? null : <small> {t.onlyFirst(limit)}</small>}
+        {limit === null ? null : <small> {areLargest ? t.largestOnly(limit) : t.onlyFirst(limit)}</small>}
       </figcaption>
       {children}
     </figure>
@@ -186,6 +188,13 @@ export interface Size {
   /** True puts names at the ends of the lines, false in a legend below. */
   readonly hasNames: boolean
 }
+
+/** Width of a digit, and distance between the labels of an axis and its lines. */
+const LETTER_WIDTH = 7.5
+const LABEL_GAP = 8
+/** @returns the left margin that the labels of an axis need */
+export const leftMarginOf = (labels: readonly string[], least: number): number =>
+  Math.max(least, LABEL_GAP + LETTER_WIDTH * Math.max(0, ...labels.map(({ length }) => length)))
 
 /** Each chart is drawn in both sizes, and the style sheet shows one. Text of a shrunken drawing would be unreadable on a phone. */
 export const WIDE: Size = {

@@ -10,6 +10,7 @@ import {
   type ChartProps,
   Legend,
   lastOf,
+  leftMarginOf,
   NARROW,
   nameOfRow,
   type Series,
@@ -107,7 +108,7 @@ export function Lines(props: SeriesProps) {
   const isNamed = question.groupBy.length > 1
   const drawing = { label, axis, series: shown, show, isNamed }
   return (
-    <Chart label={label} metric={metric} limit={series.length > SERIES_MAX ? SERIES_MAX : null}>
+    <Chart label={label} metric={metric} limit={series.length > SERIES_MAX ? SERIES_MAX : null} areLargest>
       <LinesDrawing {...drawing} size={WIDE} />
       <LinesDrawing {...drawing} size={NARROW} />
       {isNamed ? <Legend names={shown.map(([name]) => name)} /> : null}
@@ -130,14 +131,22 @@ function LinesDrawing(props: {
   const { periods, course } = axis
   const { width, height, months, name: sizeName } = size
   const hasNames = isNamed && size.hasNames
-  const margin = { ...size.margin, right: hasNames ? size.margin.right : NARROW.margin.right }
   const { language } = useSite()
   const values = valuesOf(series)
-  const x = axis.scale(margin.left, width - margin.right)
   const y = scaleLinear()
-    .domain([Math.min(0, ...values), Math.max(1, ...values)])
+    .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
     .nice(5)
-    .range([height - margin.bottom, margin.top])
+    .range([height - size.margin.bottom, size.margin.top])
+  const ticks = y.ticks(5).map((tick) => ({ tick, text: formatShort(tick, language) }))
+  const margin = {
+    ...size.margin,
+    left: leftMarginOf(
+      ticks.map(({ text }) => text),
+      size.margin.left,
+    ),
+    right: hasNames ? size.margin.right : NARROW.margin.right,
+  }
+  const x = axis.scale(margin.left, width - margin.right)
   const draw = line<string>()
   const labelDistance = (width - margin.right - margin.left) / (months - 1)
   const ends = placeLabels(
@@ -146,11 +155,11 @@ function LinesDrawing(props: {
   )
   return (
     <svg viewBox={`0 0 ${width} ${height}`} role="img" aria-label={label} class={`lines ${sizeName}`}>
-      {y.ticks(5).map((tick) => (
+      {ticks.map(({ tick, text }) => (
         <g key={tick}>
           <line x1={margin.left} x2={width - margin.right} y1={y(tick)} y2={y(tick)} class="grid" />
           <text x={margin.left - 8} y={y(tick) + 4} text-anchor="end">
-            {formatShort(tick, language)}
+            {text}
           </text>
         </g>
       ))}

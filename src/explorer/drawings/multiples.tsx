@@ -5,6 +5,7 @@ import { formatMonth, formatShort } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import {
   Chart,
+  leftMarginOf,
   NARROW,
   newestOf,
   type Points,
@@ -67,17 +68,21 @@ function Panels(props: {
   const { periods, course } = axis
   const { t, language } = useSite()
   const columns = size.name === 'narrow' ? 2 : columnsOf(series.length)
-  const width = (size.width - LEFT) / columns
-  const inner = width - PANEL.gap
   const compared = series.flatMap(([, points]) =>
     [...points.values()].flatMap(({ comparator }) => comparator ?? []),
   )
   const values = [...valuesOf(series), ...compared]
-  const x = axis.scale(4, inner - 4)
   const y = scaleLinear()
     .domain([Math.min(0, ...values), Math.max(0, ...values) || 1])
     .nice(3)
     .range([PANEL.height - PANEL.bottom, PANEL.top + 6])
+  const left = leftMarginOf(
+    y.ticks(3).map((tick) => formatShort(tick, language)),
+    LEFT,
+  )
+  const width = (size.width - left) / columns
+  const inner = width - PANEL.gap
+  const x = axis.scale(4, inner - 4)
   const [first = '', last = ''] = [periods[0], periods.at(-1)]
   const nameOf = (period: string): string => formatMonth(period, language)
   /** @returns the first and the last value of a course with their periods */
@@ -98,7 +103,7 @@ function Panels(props: {
         const [column, row] = [index % columns, Math.floor(index / columns)]
         const isLowest = index + columns >= series.length
         return (
-          <g key={index} transform={`translate(${LEFT + column * width} ${row * PANEL.height})`}>
+          <g key={index} transform={`translate(${left + column * width} ${row * PANEL.height})`}>
             <title>{`${name}: ${textOf(points)}`}</title>
             <text x="0" y="14" class="panel-name">
               {shorten(name, LETTERS)}
