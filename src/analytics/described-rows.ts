@@ -63,8 +63,8 @@ export function describeMember(
   const label = (value === null ? labelWithoutCode : labels?.[String(value)])?.[language]
   const shown =
     label ?? name ?? (value === null ? (language === 'en' ? 'Not informed' : 'Não informado') : null)
-  // Macro-region names repeat between states, so the answer adds the state. Codes begin with it.
-  if (dimensionOf(code).derivedFrom === 'municipality')
+  // Names of macro-regions and municipalities repeat between states, so the answer adds the state. Codes begin with it.
+  if (dimensionOf(code).derivedFrom === 'municipality' || code === 'residence_municipality')
     return { code: value, name: shown, uf: stateOfCode(value) }
   return { code: value, name: shown }
 }

@@ -170,6 +170,15 @@ export function nameOf(value: QueryRow['dimensions'][string] | undefined): strin
   return typeof value === 'string' ? value : (value.name ?? String(value.code ?? ''))
 }
 
+/** @returns the state of a place; '' where the rows name it, or the member has none */
+export const stateOf = (
+  value: QueryRow['dimensions'][string] | undefined,
+  groupBy: readonly string[],
+): string =>
+  typeof value !== 'object' || value === null || groupBy.some((code) => code.endsWith('state'))
+    ? ''
+    : (value.uf ?? '')
+
 export const queryString = (params: Readonly<Record<string, string>>): string => {
   const entries = Object.entries(params).filter(([, value]) => value !== '')
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries)}`

@@ -227,7 +227,9 @@ t.test('places of the same name are two rows', async (t) => {
   const html = await draw(
     `?m=facilities_count&by=municipality,reference_period&in.municipality=${twins.join()}&from=2026-03&to=2026-05&view=heat`,
   )
-  t.equal(titlesOf(html).filter((title) => title === name).length, SIZES * twins.length, 'each has its row')
+  const rows = titlesOf(html).filter((title) => title.startsWith(`${name} (`) && title.endsWith(')'))
+  t.equal(rows.length, SIZES * twins.length, 'each has its row')
+  t.equal(new Set(rows).size, twins.length, 'and says its state')
 })
 
 t.test('a scatter plot shows two metrics of each row, and a third as its size', async (t) => {
@@ -320,9 +322,10 @@ for (const [metric, denominator, place, filter] of [
           : isBelow
             ? 'abaixo dos limites de 99,8 %'
             : 'dentro dos limites'
+        const { name, uf } = row.dimensions[place]
         const found = titles.filter(
           (title) =>
-            title.startsWith(`${row.dimensions[place].name}: ${shown(value)}, ${text}`) &&
+            title.startsWith(`${uf === undefined ? name : `${name} (${uf})`}: ${shown(value)}, ${text}`) &&
             title.endsWith(`: ${shown(people, 0)}`),
         )
         if (found.length < SIZES) t.fail(`${row.dimensions[place].name}: ${shown(value)}, ${text}, ${people}`)

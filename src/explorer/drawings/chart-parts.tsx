@@ -3,7 +3,7 @@ import { scaleLinear } from 'd3-scale'
 import type { ComponentChildren } from 'preact'
 import { limitsOf } from '../analysis.ts'
 import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
-import { codeOf, nameOf } from '../api.ts'
+import { codeOf, nameOf, stateOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
@@ -22,15 +22,23 @@ export interface SeriesProps extends ChartProps {
   readonly answer: QueryAnswer
 }
 
-/** @returns names of a row's members */
+/** @returns names of a row's members; places of several states may share a name, so theirs has the state */
 export const nameOfRow = (row: QueryRow, groupBy: readonly string[], language: Language): string =>
   groupBy
     .map((dimension) =>
       dimension === 'reference_period'
         ? formatMonth(codeOf(row.dimensions[dimension]), language)
-        : nameOf(row.dimensions[dimension]),
+        : nameWithState(row.dimensions[dimension], groupBy),
     )
     .join(' · ')
+
+function nameWithState(
+  member: QueryRow['dimensions'][string] | undefined,
+  groupBy: readonly string[],
+): string {
+  const uf = stateOf(member, groupBy)
+  return uf === '' ? nameOf(member) : `${nameOf(member)} (${uf})`
+}
 
 const CODE_LETTERS_MAX = 2
 /** @returns the code of the only member of a row where it is short, such as that of a state; else '' */

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { ANALYSIS_TEXTS, limitsOf, significanceOf, statusOf } from '../analysis.ts'
 import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
-import { codeOf, nameOf } from '../api.ts'
+import { codeOf, nameOf, stateOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { baseMonthOf, type CellAddress, change, type Question } from '../question.ts'
@@ -206,11 +206,7 @@ function Row(props: {
           : dimension === 'reference_period'
             ? formatMonth(code, language)
             : name || code || '–'
-        const member = row.dimensions[dimension]
-        const uf =
-          typeof member === 'object' && member !== null && !question.groupBy.includes('state')
-            ? member.uf
-            : undefined
+        const uf = stateOf(row.dimensions[dimension], question.groupBy)
         const content =
           isGrouped && WITH_PAGES.has(dimension) && code !== '' ? (
             <PlaceLink level={dimension} code={code}>
@@ -219,7 +215,7 @@ function Row(props: {
           ) : (
             shown
           )
-        const more = uf === undefined ? null : <span class="uf"> {uf}</span>
+        const more = uf === '' ? null : <span class="uf"> {uf}</span>
         return index === 0 ? (
           <th key={dimension} scope="row">
             {content}
