@@ -241,6 +241,28 @@ t.test('years are added up; without one, the newest; with stocks each by its own
   t.equal(all.meta.components.financing, small.result.financing)
 })
 
+t.test('municipalities stand beside sums that have the funds of states, and a note says so', async (t) => {
+  const noted = async (options: object): Promise<boolean> => {
+    const { status, body, text } = await client.query({
+      metrics: ['federal_health_transfers'],
+      filters: [stateIs('RR'), { dimension: 'reference_year', operator: 'EQ', value: 2025 }],
+      ...options,
+    })
+    t.equal(status, 200, text.slice(0, 300))
+    return body.meta.notes.some(({ code }: WrittenNote) => code === 'transfers_of_all_funds')
+  }
+  const byMunicipality = { group_by: ['state', 'municipality'] }
+  t.equal(await noted({ ...byMunicipality, share_of: ['state'] }), true)
+  t.equal(await noted({ ...byMunicipality, compare_to: { with: 'state' } }), true)
+  t.equal(
+    await noted({ ...byMunicipality, compare_to: { with: 'peers' } }),
+    false,
+    'peers are municipalities',
+  )
+  t.equal(await noted({ group_by: ['state'], share_of: [] }), false)
+  t.equal(await noted(byMunicipality), false)
+})
+
 t.test('the running year is incomplete, also where no December may stand for it', async (t) => {
   const statusOf = async (options: object): Promise<unknown> => {
     const { body } = await client.query({

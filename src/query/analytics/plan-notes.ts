@@ -17,11 +17,12 @@ import { ALL_STATES, onlyState, statesCollected, statesEmpty } from '../../relea
 import { isOfYears, publishedMonths } from '../../release/published-months.ts'
 import { collectedPeriods, formatPeriod, type ReleaseView } from '../../release/view.ts'
 import type { MetricNeeds, QueryMetricNeeds } from './coverage.ts'
+import { excludesStateFunds } from './datasets/funds.ts'
 import { dimensionsUsed } from './dimensions-used.ts'
 import type { QueryFilter } from './filters.ts'
 import type { PeriodCell } from './period-cells.ts'
 import { allPeriods, rangeOf } from './periods.ts'
-import type { AggregatePlan } from './plan.ts'
+import type { AggregatePlan, DatasetPlan } from './plan.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 /** Population by age comes from a separate source and must not be mixed with the other populations. */
@@ -284,6 +285,15 @@ export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView
         : [{ code: 'transfers_missing_municipalities', period: formatPeriod(period), municipalities }]
     }),
   ]
+}
+
+/** Notes that a share or a comparator counts funds of states, which the rows do not. @param larger levels beside the rows; null: none */
+export function noteFunds(rows: AggregatePlan, larger: readonly (AggregatePlan | null)[]): Note[] {
+  const isOfAll = (dataset: DatasetPlan): boolean =>
+    dataset.dataset === TRANSFERS && !excludesStateFunds(dataset)
+  return rows.datasets.some(excludesStateFunds) && larger.some((level) => level?.datasets.some(isOfAll))
+    ? [{ code: 'transfers_of_all_funds' }]
+    : []
 }
 
 export const noteMissingShares = ({ query, metrics }: AggregatePlan): Note[] =>

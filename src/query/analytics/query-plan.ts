@@ -28,7 +28,7 @@ import { notePrices, type PriceIndex } from './options/prices.ts'
 import { baseCells, basePeriod, changeLevel, type PeriodCell, unitOfChange } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
-import { noteLimits, noteMissingShares, notePreliminary } from './plan-notes.ts'
+import { noteFunds, noteLimits, noteMissingShares, notePreliminary } from './plan-notes.ts'
 import type { AnalyticsQuery } from './request.ts'
 
 export interface BasePlan {
@@ -106,6 +106,7 @@ export function planQuery(
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
     ...noteMissingShares(rows),
+    ...noteFunds(rows, [shareBase, comparator?.plan ?? null]),
     ...noteLimits(rows),
     ...notePreliminary(rows),
     ...notePrices(rows),

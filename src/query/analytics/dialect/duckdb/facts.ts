@@ -2,6 +2,7 @@
  * Prints the facts of one dataset: what is read, filtered, grouped and summed. Out: one CTE with a row per group of the
  * dataset. groups.ts decides the answer's groups; page.ts decides what is shown.
  */
+
 import {
   baseDimension,
   type DimensionCode,
@@ -30,6 +31,7 @@ import {
   TEXT,
   whole,
 } from '../../../../sql.ts'
+import { excludesStateFunds } from '../../datasets/funds.ts'
 import { dimensionsOfOneValue, dimensionsUsed } from '../../dimensions-used.ts'
 import type { QueryFilter } from '../../filters.ts'
 import type { DatasetPlan } from '../../plan.ts'
@@ -176,17 +178,6 @@ const nullIfAnyUnknown = (dataset: FactDataset, amount: Sql, total: Sql): Sql =>
   hasUnknowns(dataset) || dataset === 'population_by_age'
     ? sql`CASE WHEN count(*) = count(${amount}) THEN ${total} END`
     : total
-
-/** Funds of states belong to no municipality, so queries by municipality count only municipal funds. */
-export const excludesStateFunds = ({
-  dataset,
-  keys,
-  filters,
-}: Pick<DatasetPlan, 'dataset' | 'keys' | 'filters'>): boolean =>
-  dataset === 'federal_health_transfers' &&
-  [...keys, ...filters.map(({ dimension }) => dimension)].some(
-    (code) => code === 'municipality' || dimensionOf(code).derivedFrom === 'municipality',
-  )
 
 function whereClause({ filters }: DatasetPlan): Sql {
   const where = filters.map((filter) => filterCondition(key(filter.dimension), filter))

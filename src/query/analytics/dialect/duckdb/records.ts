@@ -4,6 +4,7 @@
  * Each record is one row with its contribution: its value to a sum, 1 to a count. In a distinct count the first record of each
  * value contributes 1 and the others 0. Contributions thus add up to the cell.
  */
+
 import { datasetOf } from '../../../../model/datasets.ts'
 import {
   type DimensionCode,
@@ -17,11 +18,12 @@ import type { Condition, Measure } from '../../../../model/metrics.ts'
 import { isTime } from '../../../../model/periods.ts'
 import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../../sql.ts'
 import { countField } from '../../../provenance/published-rows.ts'
+import { excludesStateFunds } from '../../datasets/funds.ts'
 import type { DatasetPlan } from '../../plan.ts'
 import { IS_OUTSOURCED, isCnes } from '../../resident-relations.ts'
 import { unionOf } from '../differences.ts'
 import { codeText, conditionSql, filterCondition } from './conditions.ts'
-import { excludesStateFunds, filterColumn, nullIfFiller } from './facts.ts'
+import { filterColumn, nullIfFiller } from './facts.ts'
 import { timesMonth } from './month-factors.ts'
 import type { GroupKey } from './page.ts'
 import { periodSql, withWindows } from './periods.ts'
