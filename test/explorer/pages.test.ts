@@ -198,6 +198,8 @@ t.test('options that decide what the numbers mean are in the title, in a frame a
     t.match(money, /mai 2026 · reais de 2025 \(IPCA\)/, path)
     t.match(money, /Valor das internações (▼ )?reais de 2025 Acre/, 'the unit')
     t.match(money, /Notas .*Valor das internações: em reais de 2025/, 'the note')
+    const drawn = await textAt(`${path}?m=admissions_value&by=state&prices=2025&view=bars`)
+    t.match(drawn, 'Valor das internações (reais de 2025)', 'the caption of a drawing')
     const windows = await textAt(`${path}?m=admissions&by=reference_period&window=6&lang=en`)
     t.match(windows, '· each month covers 6 months up to it', path)
     const rate = await textAt(

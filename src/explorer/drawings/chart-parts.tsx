@@ -54,27 +54,29 @@ export function useChart({ question, catalog }: ChartProps): {
   readonly code: string
   readonly metric: MetricLabel | undefined
   readonly label: string
+  /** '' where the label has it already. */
+  readonly unit: string
   readonly show: (value: number) => string
 } {
   const { language } = useSite()
   const [code = ''] = question.metrics
   const metric = metricOf(catalog, code)
   const show = (value: number): string => formatNumber(value, metric?.decimals ?? 0, language)
-  return { code, metric, label: labelOf(metric, language), show }
+  const unit = unitOutsideLabel(metric, language, question.analysis.prices)
+  return { code, metric, label: labelOf(metric, language), unit, show }
 }
 
 export function Chart(props: {
   readonly label: string
-  readonly metric: MetricLabel | undefined
+  readonly unit: string
   /** Number of drawn rows or series when there are more; else null. */
   readonly limit: number | null
   /** True where those drawn have the largest values, not the first places. */
   readonly areLargest?: boolean
   readonly children: ComponentChildren
 }) {
-  const { label, metric, limit, areLargest, children } = props
-  const { t, language } = useSite()
-  const unit = unitOutsideLabel(metric, language)
+  const { label, unit, limit, areLargest, children } = props
+  const { t } = useSite()
   return (
     <figure class="chart">
       <figcaption>

@@ -32,7 +32,7 @@ const SERIES_MAX = 8
 export function Bars(props: ChartProps) {
   const { question, rows } = props
   const { t, language } = useSite()
-  const { code, metric, label, show } = useChart(props)
+  const { code, label, unit, show } = useChart(props)
   const shown = rows.slice(0, BARS_MAX)
   const values = shown.flatMap((row) => [row.metrics[code] ?? 0, ...(limitsOf(row, code) ?? [])])
   const scale = scaleLinear()
@@ -40,7 +40,7 @@ export function Bars(props: ChartProps) {
     .range([0, 100])
   const zero = scale(0)
   return (
-    <Chart label={label} metric={metric} limit={rows.length > BARS_MAX ? BARS_MAX : null}>
+    <Chart label={label} unit={unit} limit={rows.length > BARS_MAX ? BARS_MAX : null}>
       <ol class="bars">
         {shown.map((row) => {
           const value = row.metrics[code] ?? null
@@ -97,7 +97,7 @@ function Whisker(props: {
 export function Lines(props: SeriesProps) {
   const { question } = props
   const { language } = useSite()
-  const { code, metric, label, show } = useChart(props)
+  const { code, label, unit, show } = useChart(props)
   const { axis, series } = seriesOf(props, { code, alone: label, language })
   const newestValue = ([, points]: Series): number => lastOf(points, axis.periods) ?? Number.NEGATIVE_INFINITY
   const shown = [...series]
@@ -108,7 +108,7 @@ export function Lines(props: SeriesProps) {
   const isNamed = question.groupBy.length > 1
   const drawing = { label, axis, series: shown, show, isNamed }
   return (
-    <Chart label={label} metric={metric} limit={series.length > SERIES_MAX ? SERIES_MAX : null} areLargest>
+    <Chart label={label} unit={unit} limit={series.length > SERIES_MAX ? SERIES_MAX : null} areLargest>
       <LinesDrawing {...drawing} size={WIDE} />
       <LinesDrawing {...drawing} size={NARROW} />
       {isNamed ? <Legend names={shown.map(([name]) => name)} /> : null}

@@ -15,7 +15,6 @@ import {
   type QueryAnswer,
   type QueryRow,
 } from '../api.ts'
-import { unitOutsideLabel } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
@@ -142,7 +141,7 @@ export function Funnel(
 ) {
   const { question, catalog, rows, funnel } = props
   const { language } = useSite()
-  const { code, label, show } = useChart(props)
+  const { code, label, unit, show } = useChart(props)
   const metric = metricOf(catalog, code)
   const texts = CHART_TEXTS[language]
   const kind = funnelOf(question, metric)
@@ -158,13 +157,12 @@ export function Funnel(
   const count = (value: number): string => formatNumber(value, 0, language)
   const countOf = (place: Dot['place']): string => count(dots.filter((dot) => dot.place === place).length)
   const xTitle = labelOf(metricOf(catalog, kind.denominator), language)
-  const unit = unitOutsideLabel(metric, language)
   const yTitle = `${label}${unit === '' ? '' : ` (${unit})`}`
   const title = texts.scatter(xTitle, label)
   const drawing = { label: title, xTitle, yTitle, dots, centre, kind, show }
   const [above, below] = [countOf('above'), countOf('below')]
   return (
-    <Chart label={title} metric={undefined} limit={null}>
+    <Chart label={title} unit="" limit={null}>
       <FunnelDrawing {...drawing} size={WIDE} />
       <FunnelDrawing {...drawing} size={NARROW} />
       <ul class="legend">

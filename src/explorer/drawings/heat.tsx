@@ -30,7 +30,7 @@ const NAMES = { 'wide-screen': [190, 27], narrow: [150, 22] } as const
 
 export function HeatTable(props: SeriesProps) {
   const { language } = useSite()
-  const { code, metric, label, show } = useChart(props)
+  const { code, metric, label, unit, show } = useChart(props)
   const { axis, series } = seriesOf(props, { code, alone: label, language })
   const { periods } = axis
   const shown = series.slice(0, ROWS_MAX)
@@ -41,7 +41,7 @@ export function HeatTable(props: SeriesProps) {
   )
   const drawing = { label, periods, series: shown, bounds, show }
   return (
-    <Chart label={label} metric={metric} limit={series.length > ROWS_MAX ? ROWS_MAX : null}>
+    <Chart label={label} unit={unit} limit={series.length > ROWS_MAX ? ROWS_MAX : null}>
       <HeatDrawing {...drawing} size={WIDE} />
       <HeatDrawing {...drawing} size={NARROW} />
       <ClassLegend

@@ -31,7 +31,7 @@ const LEFT = 44
 
 export function SmallMultiples(props: SeriesProps) {
   const { language } = useSite()
-  const { code, metric, label, show } = useChart(props)
+  const { code, label, unit, show } = useChart(props)
   const { axis, series } = seriesOf(props, { code, alone: label, language })
   const shown = series.slice(0, PANELS_MAX)
   const isCompared = shown.some(([, points]) =>
@@ -39,7 +39,7 @@ export function SmallMultiples(props: SeriesProps) {
   )
   const drawing = { label, axis, series: shown, show }
   return (
-    <Chart label={label} metric={metric} limit={series.length > PANELS_MAX ? PANELS_MAX : null}>
+    <Chart label={label} unit={unit} limit={series.length > PANELS_MAX ? PANELS_MAX : null}>
       <Panels {...drawing} size={WIDE} />
       <Panels {...drawing} size={NARROW} />
       {isCompared ? <p class="hint">{CHART_TEXTS[language].comparator}</p> : null}

@@ -97,7 +97,7 @@ export function Scatter(props: ChartProps) {
     ),
   }
   return (
-    <Chart label={label} metric={undefined} limit={null}>
+    <Chart label={label} unit="" limit={null}>
       <ScatterDrawing {...drawing} size={WIDE} />
       <ScatterDrawing {...drawing} size={NARROW} />
       <p class="hint">
