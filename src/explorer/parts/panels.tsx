@@ -192,9 +192,10 @@ function citations({ meta }: QueryAnswer, address: string): { abnt: string; bibt
   }
 }
 
-/** @returns a raw string of R, closed by more dashes than the text has in a row */
+/** @returns a raw string of R, with as many dashes as the text needs to end it nowhere else */
 function rawStringOf(text: string): string {
-  const dashes = '-'.repeat(Math.max(0, ...(text.match(/-+/g) ?? []).map((run) => run.length)) + 1)
+  let dashes = ''
+  while (text.includes(`)${dashes}"`)) dashes += '-'
   return `r"${dashes}(${text})${dashes}"`
 }
 
