@@ -584,7 +584,15 @@ function drawPeriods(): {
   }
   return {
     body,
-    periods: { question, rows, over_period, allows, scope: (state?.value ?? []) as string[], isByPlace },
+    periods: {
+      question,
+      rows,
+      over_period,
+      allows,
+      isToDate: window !== null && 'since' in window,
+      scope: (state?.value ?? []) as string[],
+      isByPlace,
+    },
     times,
     by: !isCompared ? 0 : to === '-1y' ? -12 : -(LENGTHS[finest ?? ''] ?? 0),
   }
