@@ -7,7 +7,7 @@
 import { join } from 'node:path'
 import { type DimensionCode, dimensionOf, isAddedUp } from '../model/dimensions.ts'
 import { codedDimensionsOf, codelessOf, type Table } from '../model/required-tables.ts'
-import { STATES } from '../model/territory/states.ts'
+import { ALL_STATES } from '../release/coverage.ts'
 import type { Coverage } from '../release/manifest.ts'
 import { formatPeriod } from '../release/view.ts'
 import { quoteName, quoteText, type Session } from './session.ts'
@@ -37,7 +37,7 @@ async function uncodedDimensions(
 }
 
 /** Files of residents abroad and of an unknown state are of no state, and tell nothing of what the files of a month carry. */
-const isOfStates = (uf: string): boolean => uf === 'BR' || STATES.some((state) => state.uf === uf)
+const isOfStates = (uf: string): boolean => uf === 'BR' || ALL_STATES.has(uf)
 
 /**
  * @param covered coverage entry of a table and month whose partition is written

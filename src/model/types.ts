@@ -141,7 +141,7 @@ export interface DimensionDeclaration {
   readonly member: { readonly dataset: DatasetName; readonly key: string; readonly name: string } | null
   /** Names of the codes of a closed list, which has no dataset. */
   readonly labels?: Readonly<Record<string, { readonly pt: string; readonly en: string }>>
-  /** Label of records without a code, where they are not those of whom it is not informed. */
+  /** Label of records without a code, in place of "Not informed". */
   readonly labelWithoutCode?: { readonly pt: string; readonly en: string }
   /** Sort order of members: territories and facilities by name, all others by code. */
   readonly order: 'name' | 'code'

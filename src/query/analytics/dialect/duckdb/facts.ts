@@ -2,7 +2,6 @@
  * Prints the facts of one dataset: what is read, filtered, grouped and summed. Out: one CTE with a row per group of the
  * dataset. groups.ts decides the answer's groups; page.ts decides what is shown.
  */
-
 import {
   baseDimension,
   type DimensionCode,

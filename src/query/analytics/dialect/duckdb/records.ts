@@ -4,7 +4,6 @@
  * Each record is one row with its contribution: its value to a sum, 1 to a count. In a distinct count the first record of each
  * value contributes 1 and the others 0. Contributions thus add up to the cell.
  */
-
 import { datasetOf } from '../../../../model/datasets.ts'
 import {
   type DimensionCode,
