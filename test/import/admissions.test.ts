@@ -75,9 +75,9 @@ t.test('cells', (t) => {
   t.equal(cell('0.07', 2), 7)
   t.equal(cell('.5', 2), 50)
   t.equal(cell('-1.50', 2), -150)
-  t.equal(cell('     ', 2), 0)
   t.equal(cell('   31', 0), 31)
-  for (const text of ['1.234', '1,50', 'x', '.', '-', '1 2', '1.2.3']) t.ok(Number.isNaN(cell(text, 2)), text)
+  for (const text of ['', '     ', '1.234', '1,50', 'x', '.', '-', '1 2', '1.2.3'])
+    t.ok(Number.isNaN(cell(text, 2)), text)
   t.equal(ageGroupOf('2', '29'), '00-04')
   t.equal(ageGroupOf('3', '11'), '00-04')
   t.equal(ageGroupOf('4', '79'), '75-79')
@@ -229,12 +229,23 @@ t.test(
   'a row that cannot be read is set aside with its number; values that do not add up end the import',
   async (t) => {
     const { releasesDir, result, manifest } = await importRows(
-      { 'RDRR2605.dbf': [plain, { ...plain, DIAS_PERM: '1x' }, { ...plain, PROC_REA: '' }] },
+      {
+        'RDRR2605.dbf': [
+          plain,
+          { ...plain, DIAS_PERM: '1x' },
+          { ...plain, PROC_REA: '' },
+          { ...plain, DIAS_PERM: '' },
+          { ...plain, MORTE: '' },
+          { ...plain, VAL_TOT: '' },
+          { ...plain, UTI_MES_TO: '' },
+          { ...plain, VAL_SH: '' },
+        ],
+      },
       1,
     )
     t.same(manifest.set_aside, [
       { file: 'RDRR2605.dbf', reason: 'no_procedure', rows: 1 },
-      { file: 'RDRR2605.dbf', reason: 'unreadable_number', rows: 1 },
+      { file: 'RDRR2605.dbf', reason: 'unreadable_number', rows: 6 },
     ])
     t.same(
       await ask(
@@ -243,6 +254,8 @@ t.test(
       [
         { source_row: 3, reason: 'unreadable_number' },
         { source_row: 4, reason: 'no_procedure' },
+        // Nobody knows whether a blank death is none, so blanks are no zeros.
+        ...[5, 6, 7, 8, 9].map((source_row) => ({ source_row, reason: 'unreadable_number' })),
       ],
     )
     t.match(

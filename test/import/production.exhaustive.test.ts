@@ -188,6 +188,7 @@ t.test(
           { ...plain, PA_CMP: '202613' },
           { ...plain, PA_UFMUN: '149999', PA_CODUNI: '' },
           { ...plain, PA_UFMUN: '130260' },
+          { ...plain, PA_QTDAPR: '' },
         ],
       },
       1,
@@ -200,6 +201,7 @@ t.test(
         { source_row: 3, reason: 'unreadable_number' },
         { source_row: 4, reason: 'no_procedure' },
         { source_row: 5, reason: 'no_month_of_care' },
+        { source_row: 8, reason: 'unreadable_number' },
       ],
     )
     t.match(manifest.counts, {

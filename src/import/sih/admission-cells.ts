@@ -14,16 +14,15 @@ const DOT = 0x2e
 const MINUS = 0x2d
 
 /**
- * Parses a dBase number into an integer in units of its last decimal, such as cents. An empty cell is 0.
+ * Parses a dBase number into an integer in units of its last decimal, such as cents. An empty cell is no 0: nobody knows its value.
  * @param decimals number of decimals in the result; missing ones are filled with zeros
- * @returns NaN for any other content, or more decimals
+ * @returns NaN for an empty cell, any other content, or more decimals
  */
 export function integerCell(bytes: Buffer, start: number, length: number, decimals: number): number {
   let position = start
   let end = start + length
   while (position < end && bytes[position] === BLANK) position += 1
   while (end > position && (bytes[end - 1] === BLANK || bytes[end - 1] === 0)) end -= 1
-  if (position === end) return 0
   const sign = bytes[position] === MINUS ? -1 : 1
   if (sign < 0) position += 1
   let value = 0
