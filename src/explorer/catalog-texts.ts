@@ -8,6 +8,20 @@ import { formatMonth, formatNumber, type Language, unitText } from './numbers.ts
 import { lookUp } from './question.ts'
 import { ATTRIBUTES } from './record-texts.ts'
 
+/** @param prices month or year of the reais; '' for those of each month */
+export function unitWithPrices(
+  metric: Pick<Metric, 'unit'> | undefined,
+  language: Language,
+  prices: string,
+): string {
+  const unit = unitText(metric?.unit, language)
+  if (prices === '' || metric?.unit.startsWith('BRL') !== true) return unit
+  return unit.replace(
+    /^\w+/,
+    (money) => `${money} ${language === 'pt' ? 'de' : 'of'} ${formatMonth(prices, language)}`,
+  )
+}
+
 /**
  * @param prices month or year of the reais; '' for those of each month
  * @returns the unit, or '' when the label of the metric already contains it
@@ -17,12 +31,8 @@ export function unitOutsideLabel(
   language: Language,
   prices = '',
 ): string {
-  const unit = unitText(metric?.unit, language)
-  if (prices !== '' && metric?.unit.startsWith('BRL') === true)
-    return unit.replace(
-      /^\w+/,
-      (money) => `${money} ${language === 'pt' ? 'de' : 'of'} ${formatMonth(prices, language)}`,
-    )
+  const unit = unitWithPrices(metric, language, prices)
+  if (unit !== unitText(metric?.unit, language)) return unit
   const label = (language === 'pt' ? metric?.label : metric?.label_en) ?? ''
   const [, base = ''] = /((?:por|per) .*)$/.exec(unit) ?? []
   const isInLabel = label.toLowerCase().includes(unit.toLowerCase()) || (base !== '' && label.endsWith(base))

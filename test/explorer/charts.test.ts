@@ -194,6 +194,32 @@ t.test('lines fill their height, and say that the largest are drawn', async (t) 
   t.ok(Math.max(...ticks) < 1, `${ticks}`)
 })
 
+t.test('lines of a question without a value say so instead of showing an empty axis', async (t) => {
+  const body = { ...courseBody, group_by: ['municipality', 'reference_period'], limit: 1000 }
+  const { data } = await ask(body)
+  const rows = data as {
+    dimensions: { municipality: { code: number } }
+    metrics: { hospital_mortality_share: number | null }
+  }[]
+  const valued = new Set(
+    rows
+      .filter(({ metrics }) => metrics.hospital_mortality_share !== null)
+      .map((row) => row.dimensions.municipality.code),
+  )
+  const code = rows.map((row) => row.dimensions.municipality.code).find((place) => !valued.has(place))
+  t.ok(code !== undefined)
+  const search = `?m=hospital_mortality_share&by=municipality,reference_period&in.municipality=${code}&from=2026-03&to=2026-05&view=lines`
+  const figure = figureOf(await draw(search))
+  t.match(figure, 'Sem dado: não foi coletado ou não tem denominador')
+  t.notMatch(figure, '<svg')
+})
+
+t.test('the legend of classes names the time of constant prices', async (t) => {
+  const search = '?m=admissions_value&by=state,reference_period&from=2026-03&to=2026-05&prices=2025&view=heat'
+  t.match(await draw(search), /unit-of-legend">reais de 2025</)
+  t.match(await draw(search.replace('&prices=2025', '')), /unit-of-legend">reais</)
+})
+
 t.test('short numbers have steps of thousands, millions and billions', (t) => {
   for (const [value, pt, en] of [
     [9999, '10.000', '10,000'],

@@ -156,9 +156,9 @@ t.test('nothing is loaded from elsewhere or run in place', async (t) => {
 t.test('what comes from an address is shown as text', async (t) => {
   const { html } = await get(`/explorer/search?text=${encodeURIComponent('<script>alert(1)</script>')}`)
   t.notMatch(html, /<script>alert/)
-  for (const name of ['order', 'change', 'basis']) {
+  for (const name of ['order', 'change', 'basis', 'period']) {
     const odd = textOf((await get(`/explorer?m=bed_capacity_sus&by=state&${name}=__proto__`)).html)
-    t.notMatch(odd, /\[object/, name)
+    t.notMatch(odd, /\[object|NaN/, name)
     t.match(odd, /__proto__/, name)
   }
   const unknown = await get('/explorer?m=no_such_metric')

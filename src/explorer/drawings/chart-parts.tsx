@@ -5,7 +5,7 @@ import { limitsOf } from '../analysis.ts'
 import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf, stateOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
-import { formatMonth, formatNumber, type Language, unitText } from '../numbers.ts'
+import { formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { type Question, timeOf } from '../question.ts'
@@ -238,16 +238,15 @@ export function Hatch({ id }: { readonly id: string }) {
 
 /** Value ranges of quantile classes, and stripes where something has no data. */
 export function ClassLegend(props: {
-  readonly metric: MetricLabel | undefined
+  readonly unit: string
   /** Upper bounds, ascending. */
   readonly bounds: readonly number[]
   readonly lowest: number
   readonly show: (value: number) => string
   readonly hasMissing: boolean
 }) {
-  const { metric, bounds, lowest, show, hasMissing } = props
-  const { t, language } = useSite()
-  const unit = unitText(metric?.unit, language)
+  const { unit, bounds, lowest, show, hasMissing } = props
+  const { t } = useSite()
   const rangeOf = (bound: number, index: number): string => {
     const from = index === 0 ? lowest : (bounds[index - 1] ?? lowest)
     return index === 0 && from === bound

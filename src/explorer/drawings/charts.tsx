@@ -96,7 +96,7 @@ function Whisker(props: {
 
 export function Lines(props: SeriesProps) {
   const { question } = props
-  const { language } = useSite()
+  const { t, language } = useSite()
   const { code, label, unit, show } = useChart(props)
   const { axis, series } = seriesOf(props, { code, alone: label, language })
   const newestValue = ([, points]: Series): number => lastOf(points, axis.periods) ?? Number.NEGATIVE_INFINITY
@@ -109,9 +109,15 @@ export function Lines(props: SeriesProps) {
   const drawing = { label, axis, series: shown, show, isNamed }
   return (
     <Chart label={label} unit={unit} limit={series.length > SERIES_MAX ? SERIES_MAX : null} areLargest>
-      <LinesDrawing {...drawing} size={WIDE} />
-      <LinesDrawing {...drawing} size={NARROW} />
-      {isNamed ? <Legend names={shown.map(([name]) => name)} /> : null}
+      {valuesOf(shown).length === 0 ? (
+        <p class="hint">{t.noDataLong}</p>
+      ) : (
+        <>
+          <LinesDrawing {...drawing} size={WIDE} />
+          <LinesDrawing {...drawing} size={NARROW} />
+          {isNamed ? <Legend names={shown.map(([name]) => name)} /> : null}
+        </>
+      )}
     </Chart>
   )
 }

@@ -1,4 +1,5 @@
 /** A heat table of rows by periods in quantile classes, drawn by the server and the browser. The table has the same numbers. */
+import { unitWithPrices } from '../catalog-texts.ts'
 import { formatMonth } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import {
@@ -45,7 +46,7 @@ export function HeatTable(props: SeriesProps) {
       <HeatDrawing {...drawing} size={WIDE} />
       <HeatDrawing {...drawing} size={NARROW} />
       <ClassLegend
-        metric={metric}
+        unit={unitWithPrices(metric, language, props.question.analysis.prices)}
         bounds={bounds}
         lowest={Math.min(...values)}
         show={show}

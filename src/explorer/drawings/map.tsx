@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Topology } from 'topojson-specification'
 import type { Api, Labels, QueryAnswer } from '../api.ts'
 import { ApiFailure, codeOf } from '../api.ts'
-import { unitOutsideLabel } from '../catalog-texts.ts'
+import { unitOutsideLabel, unitWithPrices } from '../catalog-texts.ts'
 import { formatNumber } from '../numbers.ts'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
@@ -262,7 +262,7 @@ export function PlaceMap(props: {
             )}
           </p>
           <ClassLegend
-            metric={metric}
+            unit={unitWithPrices(metric, language, question.analysis.prices)}
             bounds={bounds}
             lowest={Math.min(...[...values.values()].filter((value) => value !== null))}
             show={show}

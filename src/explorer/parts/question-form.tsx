@@ -177,7 +177,7 @@ function Periods({ question, data }: { readonly question: Question; readonly dat
             without: questionHref(change(question, { from: '', to: '', overPeriod: '' })),
           },
         ]
-  const last = to || periods[0] || ''
+  const last = periods.includes(to) ? to : (periods[0] ?? '')
   const byMonth = timeOf(groupBy) === undefined ? [...groupBy, 'reference_period'] : groupBy
   const spans = [12, periods.length].filter(
     (count, index) => count > 1 && periods.length >= count && (index === 0 || count !== 12),
