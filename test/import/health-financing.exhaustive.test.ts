@@ -344,6 +344,82 @@ t.test('subfunctions of health are known by their place, over pages', async (t) 
   )
 })
 
+t.test('pages of annex 02 and annex 14 are two answers, unless one answer has both', async (t) => {
+  const ASPS_ITEM = item({
+    anexo: 'RREO-Anexo 14',
+    coluna: 'Valor Apurado Até o Bimestre',
+    cod_conta: 'AplicacaoTotalDasDespesasComAcoesEServicosPublicosDeSaude',
+    conta: 'Despesas com Ações e Serviços Públicos de Saúde',
+    valor: 4,
+  })
+  const OTHER_14 = item({ anexo: 'RREO-Anexo 14', cod_conta: 'Outra', conta: 'Outra', valor: 9 })
+  const sources = ({ accounts }: Awaited<ReturnType<typeof importFiles>>) =>
+    accounts.map(({ source, amount_cents, source_file }) => [source, Number(amount_cents), source_file])
+  const annex02 = { '02-p1.json': page(0, true, ...BEFORE), '02-p2.json': page(3, false, ...BEHIND) }
+  const annex14 = { '14-p1.json': page(0, true, OTHER_14), '14-p2.json': page(1, false, ASPS_ITEM) }
+  // Names in the other order must not matter.
+  const renamed = Object.fromEntries(
+    Object.entries({ ...annex02, ...annex14 }).map(([name, text]) => [
+      `${9 - Number(name[4])}-${name}`,
+      text,
+    ]),
+  )
+  const amounts = [
+    ['siconfi_rreo_02', 350],
+    ['siconfi_rreo_02', 125],
+    ['siconfi_rreo_02', 225],
+    ['siconfi_rreo_14', 400],
+  ]
+  for (const files of [{ ...annex02, ...annex14 }, renamed])
+    t.same(
+      sources(await importFiles(files)).map((account) => account.slice(0, 2)),
+      amounts,
+    )
+  // An answer without a filter goes on with another annex on its second page.
+  const both = {
+    'p1.json': page(0, true, ...BEFORE, ...BEHIND),
+    'p2.json': page(6, false, OTHER_14, ASPS_ITEM),
+  }
+  t.same(sources(await importFiles(both)), [
+    ['siconfi_rreo_02', 350, 'p1.json'],
+    ['siconfi_rreo_02', 125, 'p1.json'],
+    ['siconfi_rreo_02', 225, 'p1.json'],
+    ['siconfi_rreo_14', 400, 'p2.json'],
+  ])
+  for (const missing of ['02-p1.json', '02-p2.json', '14-p1.json', '14-p2.json']) {
+    const files = Object.entries({ ...annex02, ...annex14 }).filter(([name]) => name !== missing)
+    t.match(await refused(t, Object.fromEntries(files)), /Import every page of an answer/, missing)
+  }
+  t.match(
+    await refused(t, { '02.json': page(0, false, ...BEFORE), '14-p2.json': page(3, false, ASPS_ITEM) }),
+    /14-p2\.json: comes after the last page of an answer/,
+  )
+})
+
+t.test('an empty page of SICONFI is recognised, also as a file that is named', async (t) => {
+  const folder = temporaryFolder('financing')
+  const paths = ['filled.json', 'empty.json'].map((name) => join(folder, name))
+  writeFileSync(paths[0] ?? '', page(0, false, ...BEFORE, ...BEHIND))
+  writeFileSync(paths[1] ?? '', page(0, false))
+  const releasesDir = temporaryFolder('releases')
+  cpSync(places, releasesDir, { recursive: true })
+  const result = await importPaths(paths, { releasesDir, maxRejected: 0 })
+  const manifest = await readManifest(releasesDir, result.financing ?? '')
+  t.same(result.unknown, [])
+  t.same(
+    manifest.snapshots.map(({ file, rows }) => [file, rows]),
+    [
+      ['empty.json', 0],
+      ['filled.json', 6],
+    ],
+  )
+  await t.rejects(
+    importPaths(paths.slice(1), { releasesDir, maxRejected: 0 }),
+    /has no account of health in any of its files/,
+    'alone it makes no release',
+  )
+})
+
 t.test('indicators of SIOPS: money and percentages, and an answer without data is no zero', async (t) => {
   const { accounts, manifest } = await importFiles({
     'siops-indicador-municipal-140010-2023-2.json': JSON.stringify([

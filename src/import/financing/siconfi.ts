@@ -38,7 +38,12 @@ const isHeader = (columns: readonly string[]): boolean =>
 
 export function isSiconfiFile(name: string, head: Buffer): boolean {
   const text = head.toString('latin1')
-  if (/\.json$/i.test(name)) return /"items"\s*:/.test(text) && /"(cod_conta|demonstrativo)"\s*:/.test(text)
+  if (/\.json$/i.test(name))
+    return (
+      (/"items"\s*:/.test(text) && /"(cod_conta|demonstrativo)"\s*:/.test(text)) ||
+      // The only page of a government that delivered nothing is empty.
+      (/"items"\s*:\s*\[\s*\]/.test(text) && /"hasMore"\s*:/.test(text) && /"offset"\s*:/.test(text))
+    )
   const line = text.split(/\r?\n/)[0] ?? ''
   return (
     /\.csv$/i.test(name) && isHeader(splitLine(line.replace(/^\u00ef\u00bb\u00bf/, ''), separatorOf(line)))
@@ -113,9 +118,10 @@ export function joinPages(reports: readonly ReadReport[]): Report[] {
       pages.set(key, [...(pages.get(key) ?? []), report])
     }
   }
-  for (const group of pages.values()) {
+  for (const group of [...pages.values()].flatMap(splitByAnnex)) {
     const sorted = [...group].sort((left, right) => (left.page?.offset ?? 0) - (right.page?.offset ?? 0))
     let expected = 0
+    let isComplete = false
     for (const { found, rows, page } of sorted) {
       if (page?.offset !== expected)
         throw new ImportError(
@@ -125,7 +131,14 @@ export function joinPages(reports: readonly ReadReport[]): Report[] {
             : `begins at item ${page?.offset} where the pages before it end at ${expected}`,
           'Import every page of an answer once',
         )
+      if (isComplete)
+        throw new ImportError(
+          found.shown,
+          'comes after the last page of an answer',
+          'Import the pages before it, too, and none of another answer',
+        )
       expected += rows.length
+      isComplete = page.hasMore === false
     }
     const last = sorted.at(-1)
     if (last?.page?.hasMore === true)
@@ -138,6 +151,20 @@ export function joinPages(reports: readonly ReadReport[]): Report[] {
   }
   refuseTwins(joined)
   return joined
+}
+
+/**
+ * Separates responses that contain one annex each. Pages stay together if a page begins with an annex that has no first page:
+ * a response with several annexes goes on with another annex there.
+ */
+function splitByAnnex(pages: readonly ReadReport[]): ReadReport[][] {
+  const pagesByAnnex = new Map<string, ReadReport[]>()
+  for (const page of pages) {
+    const annex = page.rows[0]?.cells.anexo ?? ''
+    pagesByAnnex.set(annex, [...(pagesByAnnex.get(annex) ?? []), page])
+  }
+  const groups = [...pagesByAnnex.values()]
+  return groups.every((group) => group.some(({ page }) => page?.offset === 0)) ? groups : [[...pages]]
 }
 
 /** Rejects two files of one government, bimester and annex. Later deliveries restate it, and only the operator knows which is newer. */
