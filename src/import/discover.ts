@@ -3,9 +3,10 @@
  * files of each area, the notes of snapshot.json, and the files that no area recognises. An unrecognised file that the operator
  * named explicitly is an error. Only small files are read in full; the areas read the rest.
  */
-import { mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises'
+import { lstat, mkdir, open, readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { constants, gunzipSync } from 'node:zlib'
+import { temporaryTarget } from '../files.ts'
 import { STATES } from '../model/territory/states.ts'
 import { ACQUISITION_FILE, type AcquiredFile, type Acquisition, toFacts } from '../release/acquisition.ts'
 import { digestFile } from '../release/digest.ts'
@@ -60,6 +61,12 @@ const DEMONSTRATION_MEMBER = 'sus-data-demonstration.txt'
 const HEAD_BYTES = 65_536
 /** Maximum nesting of archives. Deeper archives are listed as unknown. */
 const MAX_DEPTH = 4
+
+const WORK_FILE = /^\.(fetch|update)\.lock(\.lock)?$|^\..*\.part$|-(p\d+|again)\.json\.part$/
+
+/** True for locks, partial files and temporary files of `sus-data fetch` and `update`, which may run during an import. */
+const isWorkFile = (name: string): boolean =>
+  WORK_FILE.test(name) || [ACQUISITION_FILE, '.listings.json'].includes(temporaryTarget(name) ?? '')
 
 /**
  * @param areas the first area that recognises a file gets it
@@ -144,13 +151,16 @@ export async function discover<Area extends Recogniser>(
     return recognised
   }
   const visitPath = async (path: string, isNamed: boolean): Promise<void> => {
-    const entry = await stat(path).catch(() => {
-      throw new ImportError(path, 'does not exist', 'Check the path')
+    const entry = await stat(path).catch(async () => {
+      const isLink = (await lstat(path).catch(() => null))?.isSymbolicLink() === true
+      throw isLink
+        ? new ImportError(path, 'is a symbolic link that leads nowhere', 'Restore its target, or take it out')
+        : new ImportError(path, 'does not exist', 'Check the path')
     })
     if (entry.isDirectory()) {
       // Older versions of files that changed at the publisher are kept, not imported.
       for (const name of (await readdir(path)).sort())
-        if (name !== VERSIONS_FOLDER) await visitPath(join(path, name), false)
+        if (name !== VERSIONS_FOLDER && !isWorkFile(name)) await visitPath(join(path, name), false)
       return
     }
     // Reject pipes and devices, because reading them may never end.

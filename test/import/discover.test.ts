@@ -1,0 +1,58 @@
+/** Folders and archives as they lie on disk → the files of each area, or an error that names what is wrong. */
+import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { takeRunLock } from '../../src/acquire/run-lock.ts'
+import { discover } from '../../src/import/discover.ts'
+import { ImportError } from '../../src/import/import-error.ts'
+import { temporaryFolder } from '../fixtures/small-release.ts'
+
+const AREA = { recognises: (name: string) => /\.dbc$/i.test(name) }
+
+/** @returns names of found and unknown files */
+async function find(...paths: readonly string[]) {
+  const { files, unknown } = await discover(paths, [AREA], temporaryFolder('scratch'))
+  return { found: files.get(AREA)?.map(({ shown }) => shown), unknown }
+}
+async function refuses(t: Test, path: string, message: RegExp): Promise<void> {
+  const error = await find(path).catch((thrown: unknown) => thrown)
+  t.ok(error instanceof ImportError, String(error))
+  t.match(String(error), message)
+}
+
+t.test('a folder that a fetch is writing into, or was killed in', async (t) => {
+  const folder = temporaryFolder('snapshots')
+  const release = takeRunLock(join(folder, '.fetch.lock'), 'another fetch')
+  t.teardown(release)
+  symlinkSync('99999999', join(folder, '.update.lock'))
+  symlinkSync('99999999 x', join(folder, '.fetch.lock.lock'))
+  for (const name of [
+    '.RDRR2402.dbc.20240101.part',
+    'rreo-2025-6-anexo02-12-p1.json.part',
+    'rreo-2025-6-anexo02-12-again.json.part',
+    'acquisition.json.123.00c0ffee.tmp',
+    '.listings.json',
+    '.listings.json.123.00c0ffee.tmp',
+    'RDRR2401.dbc',
+    'RDRR2403.dbc.part',
+  ])
+    writeFileSync(join(folder, name), 'x')
+  t.same(await find(folder), { found: [join(folder, 'RDRR2401.dbc')], unknown: ['RDRR2403.dbc.part'] })
+})
+
+t.test('another link that leads nowhere is named, because its file would be missing', async (t) => {
+  const folder = temporaryFolder('links')
+  const target = join(temporaryFolder('elsewhere'), 'RDRR2401.dbc')
+  writeFileSync(target, 'x')
+  const link = join(folder, 'RDRR2401.dbc')
+  symlinkSync(target, link)
+  t.same((await find(folder)).found, [link])
+  rmSync(target)
+  const message = /RDRR2401\.dbc: is a symbolic link that leads nowhere\. Restore its target, or take it out/
+  await refuses(t, folder, message)
+  await refuses(t, link, message)
+  renameSync(link, join(folder, 'RDRR2402.dbc'))
+  await refuses(t, link, /does not exist/)
+  symlinkSync('self', join(folder, 'self'))
+  await refuses(t, join(folder, 'self'), /leads nowhere/)
+})
