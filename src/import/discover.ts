@@ -85,6 +85,8 @@ export async function discover<Area extends Recogniser>(
   let synthetic = false
   /** Real path of each visited file → whether an area recognised it. */
   const recognisedByPath = new Map<string, boolean>()
+  /** Real paths of visited folders. Symbolic links can form a loop. */
+  const visitedFolders = new Set<string>()
   /** Outermost archive → its packed size, and the unpacked size of all archives inside. */
   const sizesByOutermost = new Map<string, { readonly packed: number; readonly bytes: number }>()
 
@@ -158,6 +160,9 @@ export async function discover<Area extends Recogniser>(
         : new ImportError(path, 'does not exist', 'Check the path')
     })
     if (entry.isDirectory()) {
+      const resolvedFolder = await realpath(path)
+      if (visitedFolders.has(resolvedFolder)) return
+      visitedFolders.add(resolvedFolder)
       // Older versions of files that changed at the publisher are kept, not imported.
       for (const name of (await readdir(path)).sort())
         if (name !== VERSIONS_FOLDER && !isWorkFile(name)) await visitPath(join(path, name), false)
@@ -185,13 +190,19 @@ export async function discover<Area extends Recogniser>(
   return { files: filesByArea, unknown, named, acquisitions, synthetic }
 }
 
-/** @returns total bytes of the files at or below the paths; missing paths count 0 */
-export async function sizeOfPaths(paths: readonly string[]): Promise<number> {
+/** @param seen real paths that are counted already @returns total bytes of the files at or below the paths; missing paths count 0 */
+export async function sizeOfPaths(paths: readonly string[], seen = new Set<string>()): Promise<number> {
   let bytes = 0
   for (const path of paths) {
+    const resolvedPath = await realpath(path).catch(() => path)
+    if (seen.has(resolvedPath)) continue
+    seen.add(resolvedPath)
     const entry = await stat(path).catch(() => null)
     if (entry?.isDirectory() === true)
-      bytes += await sizeOfPaths((await readdir(path)).map((name) => join(path, name)))
+      bytes += await sizeOfPaths(
+        (await readdir(path)).map((name) => join(path, name)),
+        seen,
+      )
     else if (entry?.isFile() === true) bytes += entry.size
   }
   return bytes

@@ -1,9 +1,9 @@
 /** Folders and archives as they lie on disk → the files of each area, or an error that names what is wrong. */
-import { renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { takeRunLock } from '../../src/acquire/run-lock.ts'
-import { discover } from '../../src/import/discover.ts'
+import { discover, sizeOfPaths } from '../../src/import/discover.ts'
 import { ImportError } from '../../src/import/import-error.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
@@ -55,4 +55,21 @@ t.test('another link that leads nowhere is named, because its file would be miss
   await refuses(t, link, /does not exist/)
   symlinkSync('self', join(folder, 'self'))
   await refuses(t, join(folder, 'self'), /leads nowhere/)
+})
+
+t.test('links in a loop end, and each file is read and counted once', { timeout: 20_000 }, async (t) => {
+  const folder = temporaryFolder('loop')
+  const inner = join(folder, 'inner')
+  mkdirSync(inner)
+  writeFileSync(join(folder, 'RDRR2401.dbc'), 'four')
+  writeFileSync(join(inner, 'RDRR2402.dbc'), 'four')
+  for (const name of ['a', 'b', 'c']) {
+    symlinkSync('.', join(folder, name))
+    symlinkSync('..', join(inner, name))
+  }
+  symlinkSync('inner', join(folder, 'other'))
+  symlinkSync('RDRR2401.dbc', join(folder, 'copy.dbc'))
+  t.equal((await find(folder)).found?.length, 2)
+  t.equal((await find(folder, inner, folder)).found?.length, 2)
+  t.equal(await sizeOfPaths([folder, inner, join(folder, 'a')]), 8)
 })
