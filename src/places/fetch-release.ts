@@ -27,7 +27,7 @@ const LANES = 4
 const ATTEMPTS = 4
 const PAUSE_MS = 250
 /** Hidden folder of a copy: process id and release id. */
-const STAGING = /^\.pull-(?<pid>\d+)-(?<id>.+)$/
+export const STAGING = /^\.pull-(?<pid>\d+)-(?<id>.+)$/
 
 export interface FetchOptions {
   /** Keys of which one must have signed each release; without any, no signature is demanded. */
@@ -190,6 +190,18 @@ async function readNotes(
   const acquisition = (await place.read(`${id}/acquisition.json`))?.toString()
   if (acquisition !== undefined) notes.set('acquisition.json', acquisition)
   return notes
+}
+
+/**
+ * Removes hidden folders of copies that ended early, of this process and of ended ones.
+ * @param kept ids whose copies go on from their folders
+ */
+export async function removeStagings(releasesDir: string, kept: ReadonlySet<string>): Promise<void> {
+  for (const name of readdirSync(releasesDir)) {
+    const { pid, id = '' } = STAGING.exec(name)?.groups ?? {}
+    if (pid === undefined || kept.has(id) || (Number(pid) !== process.pid && isRunning(Number(pid)))) continue
+    await rm(join(releasesDir, name), { recursive: true, force: true })
+  }
 }
 
 /** @returns the hidden folder of a copy, with what a copy that ended early left in it */

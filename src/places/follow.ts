@@ -5,7 +5,7 @@
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { lstat, mkdir, readdir } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, relative, sep } from 'node:path'
 import { isFullDisk } from '../files.ts'
 import { type Manifest, RELEASE_ID } from '../release/manifest.ts'
 import { readPointer } from '../release/pointer.ts'
@@ -15,7 +15,7 @@ import { readManifest, verifyRelease } from '../release/verify.ts'
 import { cleanReleases, findFilesByDigest } from '../release/writer.ts'
 import type { Verifier } from '../trust/note.ts'
 import { copyLog, logInFolder } from './copy-log.ts'
-import { fetchRelease, repairFile } from './fetch-release.ts'
+import { fetchRelease, removeStagings, repairFile, STAGING } from './fetch-release.ts'
 import { type Place, PlaceError } from './place.ts'
 
 /** Interval between looks at the pointer of the place. */
@@ -219,7 +219,7 @@ export function follow(options: FollowOptions): Follower {
 }
 
 /**
- * Removes releases until the missing ones fit: those that came first go first. What is in service here stays.
+ * Removes leftovers of other copies, and releases until the missing ones fit: those that came first go first. What is in service here stays.
  * @throws CacheFullError when they do not fit beside what is in service
  */
 async function makeRoom(
@@ -228,7 +228,11 @@ async function makeRoom(
   missing: readonly Manifest[],
   cacheBytes: number | null,
 ): Promise<void> {
-  if (cacheBytes === null || missing.length === 0) return
+  if (missing.length === 0) return
+  const missingIds = new Set(missing.map(({ release_id }) => release_id))
+  // Copies run one after another, so what other copies left is in no use.
+  await removeStagings(releasesDir, missingIds)
+  if (cacheBytes === null) return
   const kept = new Set<string>()
   const current = await readPointer(releasesDir)
   if (current !== null && existsSync(join(releasesDir, current))) await keepJoined(releasesDir, current, kept)
@@ -240,7 +244,7 @@ async function makeRoom(
     const needed = missing
       .flatMap(({ files }) => files)
       .reduce((sum, { bytes, sha256 }) => sum + (existing.has(sha256) ? 0 : bytes), 0)
-    const used = await sizeOf(releasesDir)
+    const used = await sizeOf(releasesDir, missingIds)
     if (used + needed <= cacheBytes) return
     const oldest = removable.shift()
     if (oldest === undefined)
@@ -273,11 +277,15 @@ async function listByArrival(releasesDir: string, kept: ReadonlySet<string>): Pr
     .map(({ name }) => name)
 }
 
-/** @returns the bytes of all files in a folder, of which hard links count once */
-async function sizeOf(folder: string): Promise<number> {
+/**
+ * @param missing ids whose partial copies do not count, because their full size is needed anyway
+ * @returns the bytes of all files in a folder, of which hard links count once
+ */
+async function sizeOf(folder: string, missing: ReadonlySet<string>): Promise<number> {
   const sizes = new Map<number, number>()
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue
+    const [top = ''] = relative(folder, entry.parentPath).split(sep)
+    if (!entry.isFile() || missing.has(STAGING.exec(top)?.groups?.id ?? '')) continue
     const stat = await lstat(join(entry.parentPath, entry.name)).catch(() => null)
     if (stat !== null) sizes.set(stat.ino, stat.size)
   }

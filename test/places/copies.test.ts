@@ -17,6 +17,7 @@ import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
 import { copyLog, logInFolder } from '../../src/places/copy-log.ts'
 import { fetchRelease, repairFile } from '../../src/places/fetch-release.ts'
 import { folderPlace } from '../../src/places/folder.ts'
+import { follow } from '../../src/places/follow.ts'
 import { openPlace } from '../../src/places/open-place.ts'
 import type { Place } from '../../src/places/place.ts'
 import { PlaceError } from '../../src/places/place.ts'
@@ -206,6 +207,55 @@ t.test('what a killed copy left is used, and bytes in it that are wrong are not'
   await fetchRelease(source, folder, cnes, options)
   await verifyRelease(folder, cnes)
   t.notOk(existsSync(staging))
+})
+
+t.test('a replica removes what killed copies of other releases left, so that a new one fits', async (t) => {
+  const sizes = await Promise.all(
+    ids.map(async (each) => (await readManifest(releasesDir, each)).files.map(({ bytes }) => bytes)),
+  )
+  const needed = sizes.flat().reduce((sum, bytes) => sum + bytes, 0)
+  const other = `cnes-br-202001-${'a'.repeat(64)}`
+  const copyInto = async (folder: string, cacheBytes: number | null) => {
+    const follower = follow({
+      place: { ...source, current: async () => id },
+      releasesDir: folder,
+      trusted: [],
+      cacheBytes,
+      listRefused: () => [],
+      listDamaged: () => [],
+      onPointer: async () => undefined,
+      onArrived: () => undefined,
+      onProblem: (reason) => t.comment(reason),
+      onMended: () => undefined,
+    })
+    await follower.look()
+    const state = follower.state()
+    await follower.close()
+    return state.reason
+  }
+  const leave = (folder: string, pid: number, each: string, bytes: number): string => {
+    const staging = join(folder, `.pull-${pid}-${each}`)
+    mkdirSync(join(staging, path, '..'), { recursive: true })
+    writeFileSync(join(staging, `${path}.part`), Buffer.alloc(bytes))
+    return staging
+  }
+  for (const cacheBytes of [needed, null]) {
+    const folder = target()
+    const leftovers = [
+      leave(folder, 99_999_999, other, needed),
+      leave(folder, process.pid, other, needed),
+      // Bytes of the release itself are needed once, not twice.
+      leave(folder, 99_999_999, cnes, 1),
+    ]
+    const running = leave(folder, process.ppid, other, 0)
+    t.equal(await copyInto(folder, cacheBytes), null, `limit ${cacheBytes}`)
+    for (const leftover of leftovers) t.notOk(existsSync(leftover), leftover)
+    t.ok(existsSync(running), 'a copy of a running process stays')
+    for (const each of ids) await verifyRelease(folder, each)
+  }
+  const full = target()
+  leave(full, process.ppid, other, 1)
+  t.equal(await copyInto(full, needed), 'cache_full')
 })
 
 t.test('signatures are demanded where keys are trusted', async (t) => {
