@@ -42,6 +42,7 @@ export const PLACE_SETTINGS = {
     name: 'SUS_S3_ACCESS_KEY_ID',
     default: 'none',
     help: 'Id of the key that signs requests to S3; none sends them unsigned, which reads public buckets.',
+    isSecret: true,
     ...OPTIONAL_TEXT,
   }),
   s3SecretAccessKey: setting({

@@ -1,7 +1,7 @@
 /**
  * Defines every setting with its default, unit, help text, allowed values and parser. Only this file reads the environment.
  * In: the environment. Out: `Settings`, or a `SettingsError` that names the setting, its value and the allowed values.
- * An empty variable counts as not set. Values of secret settings never appear in messages.
+ * An empty variable counts as not set. Values of secret settings, and users and passwords of addresses, never appear in messages.
  */
 import { isIP } from 'node:net'
 import { availableParallelism } from 'node:os'
@@ -280,12 +280,17 @@ export type Settings = {
   readonly [Name in SettingName]: Exclude<ReturnType<(typeof SETTINGS)[Name]['parse']>, undefined>
 }
 
+/** @returns a value for messages, with the user and password of an address hidden, also where they are not encoded */
+const withoutUser = (value: string): string =>
+  value.replace(/^([a-z][a-z\d+.-]*:\/\/)?.*@/is, '$1(not shown)@')
+
 /** A setting with an invalid value. The message is one sentence for the operator. */
 export class SettingsError extends Error {
   readonly setting: string
 
   constructor(name: string, value: string, allowed: string) {
-    const shown = JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+    const text = withoutUser(value)
+    const shown = JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text)
     super(`${name} is ${shown}, but must be ${allowed}.`)
     this.name = 'SettingsError'
     this.setting = name

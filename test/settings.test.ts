@@ -197,3 +197,23 @@ t.test('places: addresses, a limit, and secrets that no message shows', async (t
     new SettingsError('SUS_S3_SECRET_ACCESS_KEY', '(not shown)', SETTINGS.s3SecretAccessKey.allowed),
   )
 })
+
+t.test('no message shows a user or password of an address', async (t) => {
+  for (const [name, value, shown] of [
+    ['SUS_S3_ENDPOINT', 'https://AKID:TOPSECRET@minio.local', 'https://(not shown)@minio.local'],
+    ['SUS_TRINO_URL', 'https://u:TOPSECRET@trino.local', 'https://(not shown)@trino.local'],
+    ['SUS_TRINO_URL', 'https://u:TOP/SECRET?#@TOPSECRET@trino.local', 'https://(not shown)@trino.local'],
+    ['SUS_TRINO_URL', 'u:TOPSECRET@trino.local', '(not shown)@trino.local'],
+    ['SUS_RELEASES_URL', 'ftp://u:TOPSECRET@host/x', 'ftp://(not shown)@host/x'],
+    ['SUS_CORS_ORIGINS', 'https://a.org,https://u:TOPSECRET@b.org', 'https://(not shown)@b.org'],
+    ['SUS_TRINO_URL', `https://u:${'TOPSECRET'.repeat(20)}@trino.local`, 'https://(not shown)@trino.local'],
+    ['SUS_S3_ACCESS_KEY_ID', 'TOPSECRET ', '(not shown)'],
+  ] as const) {
+    const error = t.throws(() => readSettings({ [name]: value }, machine), SettingsError)
+    t.match(
+      String((error as Error | false) && (error as Error).message),
+      `${name} is "${shown}", but must be`,
+    )
+    t.notMatch(String(error), /TOP|SECRET/)
+  }
+})

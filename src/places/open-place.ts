@@ -19,13 +19,13 @@ export type OpenedPlace =
 const BUCKET = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*?))?\/*$/
 const PREFIX = /^(?!\.)[A-Za-z0-9._-]+(\/(?!\.)[A-Za-z0-9._-]+)*$/
 
-/** @throws PlaceError for an address that names no place */
+/** @throws PlaceError for an address that names no place; the message leaves the address out, which may hold a password */
 export function openPlace(address: string, access: PlaceAccess): OpenedPlace {
   if (address.startsWith('s3:')) {
     const [, bucket, prefix = ''] = BUCKET.exec(address) ?? []
     if (bucket === undefined || (prefix !== '' && !PREFIX.test(prefix)))
       throw new PlaceError(
-        `${address} is not the address of a bucket, such as s3://bucket or s3://bucket/releases.`,
+        'The address of a bucket has no user, and a name in lower case, such as s3://bucket or s3://bucket/releases.',
       )
     return { kind: 'storage', place: s3Place(bucket, prefix, access) }
   }
@@ -39,8 +39,16 @@ export function openPlace(address: string, access: PlaceAccess): OpenedPlace {
   }
   if (/^[a-z][a-z0-9+.-]+:/i.test(address) && !address.startsWith('file:'))
     throw new PlaceError(
-      `${address} is no place: use a folder, file:///, https:// of a sus-data server, or s3://.`,
+      'The address is no place: use a folder, file:///, https:// of a sus-data server, or s3://.',
     )
-  const folder = address.startsWith('file:') ? fileURLToPath(address) : resolve(address)
+  const folder = address.startsWith('file:') ? pathOfAddress(address) : resolve(address)
   return { kind: 'folder', place: folderPlace(folder), folder }
+}
+
+function pathOfAddress(address: string): string {
+  try {
+    return fileURLToPath(address)
+  } catch {
+    throw new PlaceError('The address of a folder has no host, and % as %25, such as file:///srv/releases.')
+  }
 }

@@ -71,6 +71,24 @@ t.test('addresses of places', async (t) => {
     'https://x.org/?a=1',
   ])
     t.throws(() => openPlace(address, settings), PlaceError, address)
+  for (const address of [
+    's3://AKID:TOPSECRET@bucket/x',
+    'S3://AKID:TOPSECRET@bucket/x',
+    'ftp://u:TOPSECRET@x.org/y',
+    'https://u:TOPSECRET@x.org',
+    'HTTPS://u:TOPSECRET@x.org',
+    'file://u:TOPSECRET@x.org/y',
+    'file:///srv/%zz',
+    'file:///srv/%2Fx',
+    'file://%zz/x',
+  ])
+    try {
+      openPlace(address, settings)
+      t.fail(address)
+    } catch (error) {
+      t.ok(error instanceof PlaceError, String(error))
+      t.notMatch(String(error), /TOPSECRET|AKID/)
+    }
 })
 
 t.test('a release arrives with what it joins, and is not copied twice', async (t) => {
