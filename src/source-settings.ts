@@ -1,15 +1,30 @@
 /** Settings for fetching published files: each publisher's address, the folder of snapshots, and patience with servers. */
+import { fileURLToPath } from 'node:url'
 import { type Accepted, pathOf, setting, wholeNumber } from './setting-kinds.ts'
 
 const PLACE: Accepted<string> = {
-  allowed: 'an address that begins with ftp://, http://, https:// or file:///, without query',
+  allowed:
+    'an address that begins with ftp://, http://, https:// or file:///, without query; % is %25, and %2F is not read',
   parse: (text) => {
     if (!URL.canParse(text)) return undefined
     const { protocol, hostname, pathname, search, hash } = new URL(text)
     const isRemote = ['ftp:', 'http:', 'https:'].includes(protocol) && hostname !== ''
     const isFolder = protocol === 'file:' && hostname === '' && pathname !== '/'
-    return (isRemote || isFolder) && search === '' && hash === '' ? text.replace(/\/+$/, '') : undefined
+    const isPlace = (isRemote || isFolder) && search === '' && hash === '' && isDecodable(text)
+    return isPlace ? text.replace(/\/+$/, '') : undefined
   },
+}
+
+/** True if the user, the password and the path can be decoded, without control characters. A path has no encoded slash. */
+function isDecodable(address: string): boolean {
+  const { protocol, username, password, pathname } = new URL(address)
+  try {
+    const texts = [username, password, pathname].map(decodeURIComponent)
+    if (protocol === 'file:') fileURLToPath(address)
+    return !/%2f/i.test(pathname) && texts.every((text) => !/\p{Cc}/u.test(text))
+  } catch {
+    return false
+  }
 }
 
 const place = (name: string, address: string, publishes: string) =>

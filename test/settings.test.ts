@@ -166,7 +166,21 @@ t.test(
       'file:///srv/mirror',
     ])
       t.equal(readSettings({ SUS_SOURCE_DATASUS: `${address}/` }, machine).sourceDatasus, address)
-    for (const address of ['ftp.datasus.gov.br', 'https://mirror.example/?q=1', 'file:///', 'sftp://mirror'])
+    for (const address of ['ftp://u%40:p%25@h/a%20b', 'file:///srv/a%25b', 'https://u:a%2Fb@h/%C3%A7'])
+      t.equal(readSettings({ SUS_SOURCE_DATASUS: address }, machine).sourceDatasus, address)
+    for (const address of [
+      'ftp.datasus.gov.br',
+      'https://mirror.example/?q=1',
+      'file:///',
+      'sftp://mirror',
+      'http://u:p%zz@127.0.0.1:1/',
+      'ftp://u%E7:p@h/',
+      'ftp://h/%zz',
+      'ftp://u:p@h/a%0D%0ADELE%20x',
+      'file:///tmp/%zz',
+      'file:///tmp/%2Fx',
+      'file:///tmp/%00x',
+    ])
       t.throws(
         () => readSettings({ SUS_SOURCE_DATASUS: address }, machine),
         new SettingsError('SUS_SOURCE_DATASUS', '(not shown)', SETTINGS.sourceDatasus.allowed),
