@@ -11,7 +11,13 @@ import { join } from 'node:path'
 import { syncPath, withFileLock } from '../files.ts'
 import { type Manifest, RELEASE_ID } from './manifest.ts'
 import { lookAtPointerSync, POINTER } from './pointer.ts'
-import { addPromotionLine, findDamagedPromotion, previousRelease, promotedReleases } from './promote.ts'
+import {
+  addPromotionLine,
+  findDamagedPromotion,
+  listPromotions,
+  previousRelease,
+  promotedReleases,
+} from './promote.ts'
 import { readManifest } from './verify.ts'
 import { PROMOTIONS } from './writer.ts'
 
@@ -93,7 +99,7 @@ export async function planPrune(releasesDir: string, options: PruneOptions): Pro
     .slice(0, options.keep))
     keep(id, `one of the last ${options.keep} in service`)
   for (const [id, endMs] of options.readPins()) keepPinned(id, endMs, manifests, keep, reasons)
-  const promotedMs = (await lstat(join(releasesDir, POINTER))).mtimeMs
+  const promotedMs = await findPromotionTime(releasesDir)
   for (const id of ids) {
     const arrivedMs = await arrivalOf(releasesDir, id)
     if (arrivedMs >= promotedMs) keep(id, 'came after the last promotion')
@@ -215,6 +221,21 @@ function stateOfFolder(releasesDir: string, { readPins }: PruneOptions): string 
 async function arrivalOf(releasesDir: string, id: string): Promise<number> {
   const stat = await lstat(join(releasesDir, id, 'manifest.json')).catch(() => null)
   return stat?.ctimeMs ?? 0
+}
+
+/**
+ * @returns when the last promotion was. A pointer with a time in the future does not tell, so promotions.log does.
+ * @throws PruneError when neither tells
+ */
+async function findPromotionTime(releasesDir: string): Promise<number> {
+  const { mtimeMs } = await lstat(join(releasesDir, POINTER))
+  const now = Date.now()
+  if (Math.floor(mtimeMs) <= now) return mtimeMs
+  const loggedMs = Date.parse((await listPromotions(releasesDir))[0]?.promoted_at ?? '')
+  if (loggedMs <= now) return loggedMs
+  throw new PruneError(
+    `${join(releasesDir, POINTER)} has a time in the future (${new Date(mtimeMs).toISOString()}), and ${PROMOTIONS} has no time of its promotion, so which releases came later is not known; set its time to that of the last promotion (touch -d).`,
+  )
 }
 
 const analyticsFirst = (left: string, right: string): number =>

@@ -1,5 +1,14 @@
 /** Pruning: what stays and why, what is freed, and what a running server and the log of releases make of it. */
-import { linkSync, lstatSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs'
+import {
+  linkSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
@@ -164,4 +173,27 @@ t.test('the log of releases says what was removed, and what came back', async (t
     [...log.matchAll(/"kind":"(\w+)"/g)].map((match) => match[1]),
     ['release', 'removal', 'release'],
   )
+})
+
+t.test('a pointer with a time in the future makes nothing removable', async (t) => {
+  const newest = await forgeRelease(releasesDir, third, (_folder, manifest) => {
+    Object.assign(manifest, { importer_version: 'newest' })
+  })
+  const plan = await planPrune(releasesDir, options)
+  const kept = plan.kept.find(({ release_id }) => release_id === newest)
+  t.equal(kept?.reason, 'came after the last promotion')
+  const pointer = join(releasesDir, 'current.json')
+  const future = new Date(Date.now() + 200 * day)
+  utimesSync(pointer, future, future)
+  t.same(await planPrune(releasesDir, options), plan, 'promotions.log has the time')
+  const log = join(releasesDir, 'promotions.log')
+  const text = readFileSync(log, 'utf8')
+  const late = text.replaceAll(/^20\d\d-/gm, '2999-')
+  for (const changed of [late, '']) {
+    writeFileSync(log, changed)
+    await t.rejects(planPrune(releasesDir, options), { name: 'PruneError', message: /time in the future/ })
+  }
+  writeFileSync(log, text)
+  await promote(third)
+  t.ok(idsOf(await planPrune(releasesDir, options)).includes(newest), 'a promotion sets it right')
 })
