@@ -17,7 +17,7 @@ import { parseJson } from './readers/json.ts'
 import { isDbase, looksLike } from './readers/looks-like.ts'
 import { kindOfColumns } from './readers/table-kinds.ts'
 import { refuseUnpacked, TEXT_BYTES_MAX } from './readers/unpack-limits.ts'
-import { extractZip, listZip } from './readers/zip.ts'
+import { checkEntryNames, extractZip, listZip } from './readers/zip.ts'
 
 export interface Archive {
   /** Name of the archive. A nested archive has the names of its outer archives in front. */
@@ -119,6 +119,10 @@ export async function discover<Area extends Recogniser>(
   const visitZip = async ({ name, path, archive: outer }: FoundFile, depth: number): Promise<boolean> => {
     const file = outer === null ? name : `${outer.file}/${name}`
     const entries = await listZip(path, file)
+    checkEntryNames(
+      entries.map(({ name: entry }) => entry),
+      file,
+    )
     // All nested archives count toward the limit of the outermost archive.
     const outermost = file.split('/')[0] ?? file
     if (outer === null) sizesByOutermost.delete(outermost)

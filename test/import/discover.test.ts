@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { takeRunLock } from '../../src/acquire/run-lock.ts'
 import { discover, sizeOfPaths } from '../../src/import/discover.ts'
 import { ImportError } from '../../src/import/import-error.ts'
+import { pack, zipOf } from '../fixtures/bombs.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const AREA = { recognises: (name: string) => /\.dbc$/i.test(name) }
@@ -72,4 +73,31 @@ t.test('links in a loop end, and each file is read and counted once', { timeout:
   t.equal((await find(folder)).found?.length, 2)
   t.equal((await find(folder, inner, folder)).found?.length, 2)
   t.equal(await sizeOfPaths([folder, inner, join(folder, 'a')]), 8)
+})
+
+t.test('entries of an archive that cannot all be files with their names', async (t) => {
+  const folder = temporaryFolder('zips')
+  const zip = (...names: readonly string[]): string => {
+    const path = join(folder, 'one.zip')
+    writeFileSync(path, zipOf(names.map((name) => pack({ name, filler: name, times: 1 }))))
+    return path
+  }
+  const name = `${'x'.repeat(251)}.dbc`
+  const found = await find(zip('RDRR2401.dbc', 'a/RDRR2401.dbc', 'rdrr2401.txt', name))
+  t.equal(found.found?.length, 3)
+  for (const [names, message] of [
+    [['RDRR2401.dbc', 'RDRR2401.dbc'], /one\.zip\/RDRR2401\.dbc: is there twice.*Unpack the archive/],
+    [['a/RDRR2401.dbc', './a//RDRR2401.dbc'], /is there twice/],
+    [[`a/x${name}`], /has a name above 255 bytes/],
+    [[`${'ç'.repeat(126)}.dbc`], /has a name above 255 bytes/],
+    [[`${'abc/'.repeat(260)}RDRR2401.dbc`], /has a path above 1024 bytes/],
+    [
+      ['RDRR2401.dbc', 'RDRR2401.dbc/RDRR2402.dbc'],
+      /one\.zip\/RDRR2401\.dbc: is a file and a folder at once/,
+    ],
+    [['a/b/c.dbc', 'a'], /one\.zip\/a: is a file and a folder at once/],
+    [['a\0.dbc'], /has a name that no file can have/],
+    [['.'], /is a file and a folder at once/],
+  ] as const)
+    await refuses(t, zip(...names), message)
 })

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
+import { dirname, normalize } from 'node:path/posix'
 import { PassThrough, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
@@ -13,6 +14,9 @@ import { refuseUnpacked } from './unpack-limits.ts'
 const MAX_ENTRY_BYTES = 8 * 2 ** 30
 /** Maximum number of entries. A month of the national base has 109. */
 const MAX_ENTRIES = 10_000
+/** Maximum length of a file name on common file systems, and of the path of an entry below the scratch folder. */
+const MAX_NAME_BYTES = 255
+const MAX_PATH_BYTES = 1024
 const REMEDY = 'Fetch the archive again; a zip that was cut does not open'
 
 /** Maximum unpacked size of a workbook. The largest of IBGE, with all municipalities and years, has 4 MB. */
@@ -48,6 +52,29 @@ export async function listZip(path: string, file: string): Promise<ZipEntry[]> {
     if (!entry.fileName.endsWith('/')) entries.push({ name: entry.fileName, bytes: entry.uncompressedSize })
   })
   return entries
+}
+
+/**
+ * Checks that every entry can be extracted to a file with its name.
+ * @throws ImportError if a name is repeated, too long, empty, or the name of a file and of a folder
+ */
+export function checkEntryNames(names: readonly string[], file: string): void {
+  const paths = new Set<string>()
+  const folders = new Set(['.'])
+  const refuse = (name: string, problem: string): never => {
+    throw new ImportError(`${file}/${name.slice(0, 80)}`, problem, 'Unpack the archive and import its files')
+  }
+  for (const name of names) {
+    const path = normalize(name)
+    if (Buffer.byteLength(path) > MAX_PATH_BYTES) refuse(name, `has a path above ${MAX_PATH_BYTES} bytes`)
+    if (path.split('/').some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES))
+      refuse(name, `has a name above ${MAX_NAME_BYTES} bytes`)
+    if (path.includes('\0')) refuse(name, 'has a name that no file can have')
+    if (paths.has(path)) refuse(name, 'is there twice, so which one is right is not known')
+    paths.add(path)
+    for (let folder = dirname(path); !folders.has(folder); folder = dirname(folder)) folders.add(folder)
+  }
+  for (const path of paths) if (folders.has(path)) refuse(path, 'is a file and a folder at once')
 }
 
 /**
