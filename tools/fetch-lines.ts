@@ -51,6 +51,7 @@ export function reportFetch(report: FetchReport, isDry: boolean): string[] {
     ...result,
     ...gaps,
     ...(more > 0 ? [`not published: ${more} more files of states and months`] : []),
+    ...present.flatMap(({ path, reason }) => (reason === undefined ? [] : [`note: ${path} ${reason}`])),
     ...report.warnings.map((warning) => `note: ${warning}`),
     ...report.by_hand.map(({ what, how }) => `by hand: ${what}: ${how}`),
     ...report.failures.map((failure) => `FAILED ${failure}`),

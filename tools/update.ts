@@ -50,6 +50,8 @@ export interface UpdateResult {
   /** Release that failed the promotion checks. */
   readonly candidate?: string
   readonly fetched: { readonly files: number; readonly bytes: number }
+  /** Files that are here and no longer listed, each a sentence; absent when there are none. */
+  readonly notes?: readonly string[]
   /** Newest months that wait for files of states. */
   readonly waiting: readonly { readonly area: string; readonly month: number; readonly missing: number }[]
   readonly pruned?: { readonly releases: number; readonly bytes: number }
@@ -142,10 +144,14 @@ async function updateRelease(
   const wanted = files.filter(({ status }) =>
     (isDry ? ['planned'] : ['fetched', 'replaced']).includes(status),
   )
+  const notes = files.flatMap(({ status, path, reason }) =>
+    status === 'present' && reason !== undefined ? [`${path} ${reason}`] : [],
+  )
   const base = {
     release_id: current,
     fetched: { files: wanted.length, bytes: wanted.reduce((sum, { bytes }) => sum + (bytes ?? 0), 0) },
     waiting,
+    ...(notes.length === 0 ? {} : { notes: notes.slice(0, REASONS_MAX) }),
   }
   const failures = [
     ...reports.flatMap((report) => report.failures),

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { isFullDisk } from '../files.ts'
 import type { Settings } from '../settings.ts'
 import { fetchDocument } from './documents.ts'
-import { type ListedPlan, readListings, retireOthers } from './listed.ts'
+import { findUnlisted, type ListedPlan, readListings, retireOthers } from './listed.ts'
 import type { Gap, ListedFile, Scope } from './plan.ts'
 import { hasEqualChecksums } from './probe.ts'
 import { CONNECTIONS_MAX, PUBLISHER, publicAddress } from './publishers.ts'
@@ -52,6 +52,7 @@ export interface FileReport {
   readonly status: FileStatus
   /** Month (YYYYMM) or year (YYYY) of a file by state. */
   readonly period?: number
+  /** Why it failed, or that a present file is no longer listed. */
   readonly reason?: string
 }
 
@@ -148,6 +149,7 @@ class FetchRun {
       this.#warnings.push(...(await retireOthers(listed.chosen, this.#snapshots, this.#options)))
       this.#snapshots.flush()
     }
+    this.#addUnlisted(listed)
     const byHand = join(into, BY_HAND_FOLDER)
     const here = [...this.#files.values()].filter(({ path }) => existsSync(join(into, path)))
     return {
@@ -267,6 +269,17 @@ class FetchRun {
         }
       },
     })
+  }
+
+  /** Adds files that are here and no longer listed, so that an import goes on reading them. */
+  #addUnlisted({ chosen }: ListedPlan): void {
+    const { into } = this.#options
+    for (const { source, folder, name, period } of findUnlisted(chosen, this.#options)) {
+      const path = join(source.publisher, ...folder.split('/'), name)
+      const bytes = sizeOf(join(into, path))
+      const reason = 'is no longer listed; the file that is here is kept and used'
+      this.#files.set(path, { source: source.code, path, bytes, status: 'present', period, reason })
+    }
   }
 
   /** True if the file here has the published size and the published checksums. After an error only a transfer can tell. */

@@ -9,6 +9,7 @@ import { openListings } from './listings.ts'
 import {
   foldersOf,
   type Gap,
+  isInRange,
   type ListedFile,
   matchFiles,
   planByState,
@@ -44,6 +45,8 @@ export interface ListingOptions extends Scope {
 /** Chosen files of a source. They are trusted if every listing of the source was. */
 export interface Chosen {
   readonly files: readonly ListedFile[]
+  /** All files of the source and the states that the listings show. */
+  readonly listed: readonly ListedFile[]
   readonly isTrusted: boolean
 }
 
@@ -103,7 +106,11 @@ export async function readListings(
   const missing: Gap[] = []
   const newest: Record<string, number> = {}
   const choose = (source: ListedSource, files: readonly ListedFile[]): void =>
-    void chosen.set(source, { files, isTrusted: !untrusted.has(source) })
+    void chosen.set(source, {
+      files,
+      listed: filesBySource.get(source) ?? [],
+      isTrusted: !untrusted.has(source),
+    })
   for (const area of areas) {
     const monthly = sources.filter((source) => source.completeness !== 'newest' && source.areas[0] === area)
     if (monthly.length === 0) continue
@@ -214,4 +221,35 @@ export async function retireOthers(
       }
   }
   return retired
+}
+
+/**
+ * Finds files of the scope that are here, that trusted listings no longer show, and that no listed file replaces. A publisher's
+ * listing may lack a file by mistake, so an import reads them.
+ */
+export function findUnlisted(
+  chosen: ListedPlan['chosen'],
+  options: Scope & { readonly into: string; readonly now: number },
+): ListedFile[] {
+  const unlisted: ListedFile[] = []
+  for (const [source, { files, listed, isTrusted }] of chosen) {
+    if (!isTrusted || source.completeness === 'newest') continue
+    for (const folder of foldersOf(source, options, yearOf(options))) {
+      const names = namesIn(join(options.into, source.publisher, folder))
+      const local = names.map((name) => ({ name, bytes: null, time: null }))
+      for (const file of matchFiles(source, folder, local, options.states)) {
+        const isWanted =
+          isInRange(file.period, source.isYearly === true, options) ||
+          files.some(({ period }) => period === file.period)
+        const isListed = listed.some(
+          (other) =>
+            other.uf === file.uf &&
+            other.period === file.period &&
+            (other.part === file.part || other.part === '' || file.part === ''),
+        )
+        if (isWanted && !isListed) unlisted.push(file)
+      }
+    }
+  }
+  return unlisted
 }

@@ -46,6 +46,12 @@ function inUnitsOf(isYearly: boolean, { from, to }: Scope): Pick<Scope, 'from' |
   return { from: from === null ? null : yearOf(from), to: to === null ? null : yearOf(to) }
 }
 
+/** @returns whether a range holds a period, a month or a year; false without a range */
+export function isInRange(period: number, isYearly: boolean, scope: Scope): boolean {
+  const { from, to } = inUnitsOf(isYearly, scope)
+  return from !== null && period >= from && (to === null || period <= to)
+}
+
 export const monthAfter = (month: number): number => (month % 100 === 12 ? month + 89 : month + 1)
 
 /** @returns folders of a source that hold periods of the scope; @param year current year */

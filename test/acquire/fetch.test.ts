@@ -255,6 +255,26 @@ t.test(
   },
 )
 
+t.test('a listing of equal length that lacks a file: the file that is here is used', async (t) => {
+  const { server, into, env } = await startPublisher(t)
+  const scope = { from: MAY }
+  const before = await fetchInto(into, env, scope)
+  server.files.delete(pathOf('ST', JUNE))
+  server.files.set(pathOf('ST', JUNE).replace('STRR', 'STAC'), { content: dbcOf('ST', JUNE), time: TIME })
+  const report = await fetchInto(into, env, scope)
+  t.same(report.failures, [])
+  t.same([...report.paths].sort(), [...before.paths].sort(), 'an import reads the same files')
+  t.match(
+    report.files.filter(({ reason }) => reason !== undefined),
+    [{ path: join('datasus', pathOf('ST', JUNE)), status: 'present', reason: /is no longer listed/ }],
+  )
+  t.equal(
+    (await fetchInto(into, env, { from: MAY, to: MAY })).paths.length,
+    4,
+    'others stay out of the scope',
+  )
+})
+
 t.test(
   'parts of outpatient production that are joined anew take the older letters away',
   secondRing,

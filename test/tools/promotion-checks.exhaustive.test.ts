@@ -31,6 +31,7 @@ t.test('the next month passes the checks', async (t) => {
   t.equal(status, 0, stdout)
   t.match(stdout, /All promotion checks passed/)
   t.match(stdout, /drift of bed_capacity_existing/)
+  t.match(stdout, /passed\s+states and months/)
   t.equal(await readPointer(releasesDir), small.result.analytics)
 })
 
@@ -38,6 +39,7 @@ t.test('an older month is not promoted without a reason', async (t) => {
   const { status, stdout } = run('promote', older.analytics)
   t.equal(status, 1)
   t.match(stdout, /FAILED\s+newest month/)
+  t.match(stdout, /FAILED\s+states and months +lacks facilities 2026-05: all states;/)
   t.equal(await readPointer(releasesDir), small.result.analytics, 'nothing moved')
   t.equal(run('promote', older.analytics, '--force', '  ').status, 2, 'a reason is words')
 })

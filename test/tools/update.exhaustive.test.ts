@@ -171,6 +171,24 @@ t.test('four months', async (t) => {
   t.equal(await pin(admissions.result.release_id), 200, 'the release of before is kept')
   t.equal((await fetch(link)).status, 200, 'a link that lives keeps its release')
 
+  // A listing of equal length lacks May's admissions.
+  const [lost, content] = ['/dissemin/publicos/SIHSUS/200801_/Dados/RDRR2605.dbc', dbcOf('ST', 202605)]
+  publisher.files.delete(lost)
+  publisher.files.set(lost.replace('RDRR', 'RDAC'), { content, time: '08-20-26  09:30AM' })
+  publisher.files.set(pathOf('ST', 202607), {
+    content: dbcOf('ST', 202607, { TURNO_AT: '03' }),
+    time: '08-21-26  09:30AM',
+  })
+  const unlisted = await update('--keep', '2')
+  t.match(unlisted, {
+    status: 0,
+    result: {
+      result: 'promoted',
+      notes: [/RDRR2605.dbc is no longer listed; the file that is here is kept and used/],
+    },
+  })
+  t.equal(await countAdmissions(unlisted.result.release_id), 104, 'the release keeps the month')
+
   // August begins to arrive.
   publisher.files.set(pathOf('ST', 202608), { content: dbcOf('ST', 202608), time: '09-15-26  09:30AM' })
   t.match(await update(), {
@@ -180,7 +198,7 @@ t.test('four months', async (t) => {
   publisher.faults.endAfter = { bytes: 0, times: 1000 }
   publishMonth(publisher, 202608)
   t.match(await update(), { status: 1, result: { result: 'stopped', at: 'fetch', reasons: [/no bytes/] } })
-  t.equal(await readPointer(releasesDir), july.result.release_id)
+  t.equal(await readPointer(releasesDir), unlisted.result.release_id)
   t.same(refusals, [], 'the server answered throughout')
   t.ok(answers.length > 10)
 })

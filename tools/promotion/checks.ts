@@ -13,10 +13,11 @@ import { AREAS_BY_NEED, areaOf } from '../../src/model/areas.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { DATASETS, type DatasetName, datasetOf } from '../../src/model/datasets.ts'
 import { METRIC_CODES, metricOf } from '../../src/model/metrics.ts'
-import { FACT_TABLES, statesCollected, statesEmpty } from '../../src/release/coverage.ts'
+import { ALL_STATES, FACT_TABLES, statesCollected, statesEmpty } from '../../src/release/coverage.ts'
 import {
   collectedPeriods,
   componentManifests,
+  coverageOf,
   formatPeriod,
   type ReleaseView,
 } from '../../src/release/view.ts'
@@ -27,6 +28,9 @@ const STATE_SHARE = 0.25
 const STATE_MIN = 200
 /** Largest accepted change of a dataset's rows in its newest month. */
 const ROWS_SHARE = 0.1
+
+/** Most tables and months that a check names. */
+const LOST_SHOWN = 10
 
 /** Tables that are published by state and month, or for the country. */
 const MONTHLY_TABLES = FACT_TABLES.filter((table) => areaOf(datasetOf(table).area).periods === 'months')
@@ -58,7 +62,7 @@ export async function runPromotionChecks(
     filesHaveRows(after, isComparable ? before : null),
   ]
   if (isComparable) {
-    checks.push(isNotOlder(after, before), rowsAreLike(after, before))
+    checks.push(isNotOlder(after, before), coversAsMuch(after, before), rowsAreLike(after, before))
     checks.push(...(await driftOf(engine, after, before)))
   }
   return {
@@ -134,6 +138,33 @@ function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
     name: 'newest month',
     met: month >= monthInService,
     detail: `${formatPeriod(month)}, in service ${formatPeriod(monthInService)}`,
+  }
+}
+
+/**
+ * Requires each table, period and state of the release in service. A release of national bases may begin later, because an import
+ * of the next base alone has only its month.
+ */
+function coversAsMuch(after: ReleaseView, before: ReleaseView): PromotionCheck {
+  const lost = FACT_TABLES.flatMap((table) => {
+    const [first = 0] = collectedPeriods(after, table)
+    return collectedPeriods(before, table).flatMap((period) => {
+      if (coverageOf(before, table, period)?.family === 'base' && period < first) return []
+      const collected = statesCollected(after, table, period)
+      const states = [...statesCollected(before, table, period)].filter((uf) => !collected.has(uf))
+      if (states.length === 0) return []
+      const named = states.length === ALL_STATES.size ? 'all states' : states.join(', ')
+      return [`${table} ${formatPeriod(period)}: ${named}`]
+    })
+  })
+  const more = lost.length - LOST_SHOWN
+  return {
+    name: 'states and months',
+    met: lost.length === 0,
+    detail:
+      lost.length === 0
+        ? 'every table, month and state in service is there'
+        : `lacks ${lost.slice(0, LOST_SHOWN).join('; ')}${more > 0 ? `; and ${more} more tables and months` : ''}`,
   }
 }
 
