@@ -9,6 +9,7 @@ import { openListings } from './listings.ts'
 import {
   foldersOf,
   type Gap,
+  isByYear,
   isInRange,
   type ListedFile,
   matchFiles,
@@ -172,6 +173,12 @@ const isPreferred = ({ source, folder }: ListedFile, other: ListedFile): boolean
   return source.isYearly === true && paths.indexOf(folder) < paths.indexOf(other.folder)
 }
 
+/** True if a file is of a later edition, by its period or its folder. Years of population do not replace each other. */
+const isLaterEdition = ({ source, folder, period }: ListedFile, other: ListedFile): boolean =>
+  source.completeness === 'newest' &&
+  !isByYear(source) &&
+  (period > other.period || (period === other.period && folder > other.folder))
+
 /**
  * Tells parts that the publisher made anew from a part that a listing lacks by mistake. Only the first have a later time than the
  * part that is no longer listed.
@@ -206,15 +213,15 @@ export async function retireOthers(
         const path = localOf(folder, name)
         const [other] = matchFiles(source, folder, [{ name, bytes: null, time: null }], options.states)
         if (other === undefined || chosenPaths.has(path)) continue
-        const isReplaced =
-          source.completeness === 'newest' ||
-          files.some(
-            (file) =>
-              file.uf === other.uf &&
+        const isReplaced = files.some(
+          (file) =>
+            isLaterEdition(file, other) ||
+            (file.uf === other.uf &&
               file.period === other.period &&
+              (source.completeness !== 'newest' || file.folder === folder) &&
               (isPreferred(file, other) ||
-                isNewer(snapshots.recordOf(localOf(file.folder, file.name)), snapshots.recordOf(path))),
-          )
+                isNewer(snapshots.recordOf(localOf(file.folder, file.name)), snapshots.recordOf(path)))),
+        )
         if (!isReplaced) continue
         await snapshots.retire(path)
         retired.push(`${basename(path)} is no longer published as such; it is kept in .versions`)

@@ -169,22 +169,24 @@ function hasAllParts(files: readonly ListedFile[]): boolean {
   return parts.every((part, index) => part === String.fromCharCode('a'.charCodeAt(0) + index))
 }
 
-/** @returns the newest file; with several years of one edition, those of the same day as the newest */
+/** True for a source whose files are each of a year. Other sources have editions, and only the newest one is used. */
+export const isByYear = ({ code }: ListedSource): boolean => code === 'population-by-age'
+
+/**
+ * @returns the newest edition, whatever the range is; of population the newest year, or all years of the range. Their dates do not
+ * matter: the publisher dates years of an edition differently, index pages have no dates, and an import refuses files of two editions.
+ */
 export function planNewest(files: readonly ListedFile[], { from, to }: Scope): ListedFile[] {
-  const inRange = files.filter(
-    ({ period }) => period === 0 || to === null || period <= (period > 9999 ? to : yearOf(to)),
-  )
-  const newest = [...inRange].sort((left, right) => compareNewest(right, left))[0]
-  if (newest === undefined) return []
-  const day = newest.time?.slice(0, 10)
-  return inRange.filter(
-    (file) =>
-      file === newest ||
+  const newestFirst = files
+    .filter(({ source, period }) => !isByYear(source) || to === null || period <= yearOf(to))
+    .sort((left, right) => compareNewest(right, left))
+  return newestFirst.filter(
+    (file, index) =>
+      index === 0 ||
       (from !== null &&
-        file.source.code === 'population-by-age' &&
+        isByYear(file.source) &&
         file.period >= yearOf(from) &&
-        day !== undefined &&
-        file.time?.slice(0, 10) === day),
+        file.period !== newestFirst[index - 1]?.period),
   )
 }
 

@@ -356,6 +356,45 @@ t.test('years of deaths: a final file takes the place of the preliminary one', s
   t.match(all.paths.join(), /CID10\/DORES\/DORR2024/)
 })
 
+t.test('a narrower scope takes no edition away, and all years of population come', secondRing, async (t) => {
+  const { server, into, env } = await startPublisher(t)
+  const [population, sigtap] = ['/dissemin/publicos/IBGE/POPSVS', '/public/sistemas/tup/downloads']
+  const publish = (path: string, time: string): void =>
+    void server.files.set(path, { content: Buffer.from(zipSync({ 'a.txt': Buffer.from(path) })), time })
+  // The publisher dates years of one edition differently.
+  publish(`${population}/POPSBR22.zip`, TIME)
+  publish(`${population}/POPSBR23.zip`, '01-07-25  09:30AM')
+  publish(`${population}/POPSBR24.zip`, '10-29-25  09:30AM')
+  for (const year of [2023, 2024, 2025, 2026])
+    publish(`/territorio/tabelas/${year}/base_territorial_1.zip`, TIME)
+  const newest = 'TabelaUnificada_202205_v2205.zip'
+  for (const name of ['TabelaUnificada_202203_v2203.zip', newest]) publish(`${sigtap}/${name}`, TIME)
+  publishMonth(server, 202203)
+  const folder = '/dissemin/publicos/SIHSUS/200801_/Dados'
+  for (const month of ['2203', '2204'])
+    server.files.set(`${folder}/RDRR${month}.dbc`, { content: dbcOf('ST', 202203), time: TIME })
+  const withSigtap = { ...env, SUS_SOURCE_SIGTAP: server.url }
+  const nothing = `file://${temporaryFolder('fetch')}`
+  Object.assign(env, { SUS_SOURCE_IBGE: nothing, SUS_SOURCE_SIDRA: nothing })
+  const populationHere = (): string[] =>
+    readdirSync(join(into, 'datasus', population)).filter((name) => name.startsWith('POPSBR'))
+  const scopes = [{ from: 202201 }, {}, { to: 202301 }]
+  for (const scope of scopes) {
+    const { failures, warnings } = await fetchInto(into, env, { areas: ['demography'], ...scope })
+    t.same(failures, [])
+    t.notMatch(warnings.join(), /no longer published/)
+    t.same(populationHere().sort(), ['POPSBR22.zip', 'POPSBR23.zip', 'POPSBR24.zip'])
+  }
+  const fetchAdmissions = (scope: object) => fetchInto(into, withSigtap, { areas: ['sih'], ...scope })
+  await fetchAdmissions({})
+  await fetchAdmissions({ from: 202203, to: 202203 })
+  const editions = () => readdirSync(join(into, 'sigtap', sigtap)).filter((name) => name.startsWith('Tabela'))
+  t.same(editions(), [newest], 'an import has one edition, the newest')
+  publish(`${sigtap}/TabelaUnificada_202206_v2206.zip`, TIME)
+  t.match((await fetchAdmissions({})).warnings.join(), /202205_v2205\.zip is no longer published as such/)
+  t.same(editions(), ['TabelaUnificada_202206_v2206.zip'])
+})
+
 t.test('a folder takes the place of the server', secondRing, async (t) => {
   const { into, fetch } = await startPublisher(t)
   await fetch()

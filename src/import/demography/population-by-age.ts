@@ -198,7 +198,7 @@ export function checkEditions(tables: readonly AgeTable[]): void {
     throw new ImportError(
       last.file,
       `was made on ${isoDay(last.edition)}, and ${first.file} on ${isoDay(first.edition)}: each edition computes all years anew`,
-      'Import the files of one edition',
+      'Import the files of one edition, and move those of the other out of the folder',
     )
 }
 
