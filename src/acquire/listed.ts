@@ -173,6 +173,10 @@ const isPreferred = ({ source, folder }: ListedFile, other: ListedFile): boolean
   return source.isYearly === true && paths.indexOf(folder) < paths.indexOf(other.folder)
 }
 
+/** True for a name that the publisher changed in case only. */
+const isRespelled = (name: string, other: string): boolean =>
+  name !== other && name.toLowerCase() === other.toLowerCase()
+
 /** True if a file is of a later edition, by its period or its folder. Years of population do not replace each other. */
 const isLaterEdition = ({ source, folder, period }: ListedFile, other: ListedFile): boolean =>
   source.completeness === 'newest' &&
@@ -208,13 +212,15 @@ export async function retireOthers(
       source.completeness === 'newest' || source.isYearly === true
         ? foldersOf(source, { ...options, from: null, to: null }, yearOf(options))
         : files.map(({ folder }) => folder)
-    for (const folder of new Set(folders))
-      for (const name of namesIn(join(options.into, source.publisher, folder))) {
+    for (const folder of new Set(folders)) {
+      const names = namesIn(join(options.into, source.publisher, folder))
+      for (const name of names) {
         const path = localOf(folder, name)
         const [other] = matchFiles(source, folder, [{ name, bytes: null, time: null }], options.states)
         if (other === undefined || chosenPaths.has(path)) continue
         const isReplaced = files.some(
           (file) =>
+            (file.folder === folder && isRespelled(name, file.name) && names.includes(file.name)) ||
             isLaterEdition(file, other) ||
             (file.uf === other.uf &&
               file.period === other.period &&
@@ -226,6 +232,7 @@ export async function retireOthers(
         await snapshots.retire(path)
         retired.push(`${basename(path)} is no longer published as such; it is kept in .versions`)
       }
+    }
   }
   return retired
 }

@@ -1,11 +1,22 @@
 /** Fetching from a server that behaves like the publisher's: what is stored, what is not fetched again, and every failure. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  lstatSync,
+  lutimesSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
+import { mock } from 'node:test'
 import { zipSync } from 'fflate'
 import t from 'tap'
 import { hasEqualChecksums } from '../../src/acquire/probe.ts'
 import { openFolder } from '../../src/acquire/remotes/folder.ts'
 import { normaliseTime } from '../../src/acquire/remotes/ftp.ts'
+import { takeRunLock } from '../../src/acquire/run-lock.ts'
 import { sha256Hex } from '../../src/release/digest.ts'
 import { makeDbf, makeLargeDbc } from '../fixtures/dbf-builder.ts'
 import { type Faults, startFtpServer } from '../fixtures/ftp-server.ts'
@@ -393,6 +404,36 @@ t.test('a narrower scope takes no edition away, and all years of population come
   publish(`${sigtap}/TabelaUnificada_202206_v2206.zip`, TIME)
   t.match((await fetchAdmissions({})).warnings.join(), /202205_v2205\.zip is no longer published as such/)
   t.same(editions(), ['TabelaUnificada_202206_v2206.zip'])
+})
+
+t.test('a file that the publisher renamed in case only takes the older name away', async (t) => {
+  const { server, into, fetch } = await startPublisher(t)
+  await fetch()
+  const [name, renamed] = ['STRR2606.dbc', 'STRR2606.DBC']
+  server.files.delete(pathOf('ST', JUNE))
+  server.files.set(pathOf('ST', JUNE).replace(name, renamed), { content: dbcOf('ST', JUNE), time: TIME })
+  t.match((await fetch()).warnings.at(-1), /STRR2606.dbc is no longer published as such/)
+  t.same(namesOf(into), ['.versions', renamed])
+})
+
+t.test('a lock of a process id that belongs to another program', async (t) => {
+  const { into, fetch } = await startPublisher(t)
+  const lock = join(into, '.fetch.lock')
+  // Process 1 always runs.
+  symlinkSync('1', lock)
+  await t.rejects(fetch(), {
+    message: `another fetch into this folder (process 1) is running; wait for its end, or remove ${lock} if process 1 is another program`,
+  })
+  lutimesSync(lock, new Date(), new Date(Date.now() - 6 * 60_000))
+  t.same((await fetch()).failures, [], 'a lock that no command refreshes is a leftover')
+  t.notOk(readdirSync(into).includes('.fetch.lock'))
+  mock.timers.enable({ apis: ['setInterval'] })
+  t.teardown(() => mock.timers.reset())
+  const release = takeRunLock(lock, 'a fetch')
+  lutimesSync(lock, new Date(), new Date(Date.now() - 6 * 60_000))
+  mock.timers.tick(30_000)
+  t.ok(Date.now() - lstatSync(lock).mtimeMs < 60_000, 'a running command refreshes its lock')
+  release()
 })
 
 t.test('a folder takes the place of the server', secondRing, async (t) => {
