@@ -80,5 +80,8 @@ async function fetchOne(document: Document, context: DocumentContext): Promise<v
 
 function isRecent(path: string, snapshots: Snapshots): boolean {
   const { retrieved_at: at } = snapshots.recordOf(path) ?? { retrieved_at: null }
-  return existsSync(path) && at !== null && Date.now() - Date.parse(at) < REFRESH_MS
+  if (at === null || !existsSync(path)) return false
+  const age = Date.now() - Date.parse(at)
+  // A time in the future comes from a wrong clock.
+  return age >= 0 && age < REFRESH_MS
 }

@@ -3,11 +3,11 @@
  * two pages, so the first page is requested again at the end; if it differs, all pages are fetched anew. The files get their names
  * only when every page is here.
  */
-import { mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { checkContainer } from './containers.ts'
 import { withRetries } from './retry.ts'
-import { namesIn, type Snapshots, type Stored } from './snapshots.ts'
+import { discardOtherParts, namesIn, type Snapshots, type Stored } from './snapshots.ts'
 import type { TransferOptions, TransferTask } from './transfer.ts'
 import { openPart } from './transfer.ts'
 import { FetchError, type Remote } from './types.ts'
@@ -55,7 +55,10 @@ export function fetchPages(
   }
   return withRetries(patience, signal, async () => {
     const pages: Page[] = []
-    const partOf = (page: number): string => `${task.local}-p${page}.json.part`
+    const partOf = (page: number | 'again'): string =>
+      join(dirname(task.local), `.${basename(task.local)}.${page}.part`)
+    // A killed run leaves its parts.
+    discardOtherParts(task.local, null)
     try {
       let offset = 0
       do {
@@ -66,7 +69,7 @@ export function fetchPages(
         offset += page.items
       } while (pages.at(-1)?.hasMore === true)
       if (pages.length > 1) {
-        const again = await request(0, `${task.local}-again.json.part`)
+        const again = await request(0, partOf('again'))
         if (again.sha256 !== pages[0]?.sha256) throw new FetchError('the data changed between two pages')
       }
       const results: Stored[] = []
@@ -89,9 +92,7 @@ export function fetchPages(
       const stored = results.find((result) => result !== 'unchanged') ?? 'unchanged'
       return { paths, stored }
     } finally {
-      for (const { part } of pages) rmSync(part, { force: true })
-      rmSync(`${task.local}-again.json.part`, { force: true })
-      rmSync(partOf(pages.length + 1), { force: true })
+      discardOtherParts(task.local, null)
     }
   })
 }

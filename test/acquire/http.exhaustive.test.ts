@@ -1,6 +1,6 @@
 /** Fetching over HTTP: no length, no ranges, a browser's headers, redirects, missing and changing pages; each as servers do it. */
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { join } from 'node:path'
@@ -142,6 +142,9 @@ t.test(
 )
 
 t.test('pages of an answer: all or none, and anew when the data changes between two pages', async (t) => {
+  const into = temporaryFolder('http')
+  const folder = join(into, 'siconfi/ords/siconfi/tt')
+  const visible: string[] = []
   let editionFrom = 1000
   let lacking = false
   const requests: string[] = []
@@ -149,6 +152,7 @@ t.test('pages of an answer: all or none, and anew when the data changes between 
     const { searchParams } = new URL(request.url ?? '', 'http://server')
     const offset = Number(searchParams.get('offset') ?? 0)
     requests.push(`${searchParams.get('no_anexo')} ${offset}`)
+    if (existsSync(folder)) visible.push(...readdirSync(folder).filter((name) => /^[^.].*part$/.test(name)))
     if (lacking && offset === 2) {
       response.writeHead(404).end()
       return
@@ -161,16 +165,17 @@ t.test('pages of an answer: all or none, and anew when the data changes between 
     response.end(JSON.stringify({ items, offset, limit: 2, hasMore: offset < 4 }))
   })
   const env = { SUS_SOURCE_SICONFI: url }
-  const into = temporaryFolder('http')
   lacking = true
   const failed = await fetchInto(into, env, { areas: ['financing'] })
   t.ok(failed.files.every(({ status }) => status === 'failed'))
-  const folder = join(into, 'siconfi/ords/siconfi/tt')
   t.same(readdirSync(folder), [], 'pages before one that lacks have no name')
   lacking = false
   editionFrom = 3
   requests.length = 0
+  const part = join(folder, '.rreo-2025-6-anexo02-14.2.part')
+  writeFileSync(part, '{')
   const report = await fetchInto(into, env, { areas: ['financing'] })
+  t.notOk(existsSync(part), 'the part of a killed run is removed')
   t.equal(report.files.filter(({ status }) => status === 'fetched').length, 6)
   t.equal(report.by_hand.length, 2)
   const names = readdirSync(folder).filter((name) => name !== 'acquisition.json')
@@ -181,6 +186,19 @@ t.test('pages of an answer: all or none, and anew when the data changes between 
       .map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')).items[0].cod_conta.split(' ')[0])
     t.equal(new Set(editions).size, 1, 'pages of one edition')
   }
+  t.same(visible, [], 'parts are hidden')
+  requests.length = 0
+  t.ok(
+    (await fetchInto(into, env, { areas: ['financing'] })).files.every(({ status }) => status === 'present'),
+  )
+  t.same(requests, [], 'answers of today are not fetched again')
+  const facts = join(folder, 'acquisition.json')
+  writeFileSync(
+    facts,
+    readFileSync(facts, 'utf8').replaceAll(/"retrieved_at": "\d{4}/g, '"retrieved_at": "2099'),
+  )
+  await fetchInto(into, env, { areas: ['financing'] })
+  t.ok(requests.length > 0, 'a time in the future is not trusted')
 })
 
 t.test('a server without an answer is given up, and named', async (t) => {
