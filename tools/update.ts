@@ -2,7 +2,7 @@
  * Brings the release in service up to date: fetches what is new for its areas and states, imports, checks, promotes and prunes.
  * It stops at the first step that fails and then changes nothing. Out: one value for the log of the operator.
  */
-import { existsSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type FetchReport, fetchSources } from '../src/acquire/fetch.ts'
 import { ALL_STATES, MONTHLY_AREAS } from '../src/acquire/plan.ts'
@@ -273,16 +273,17 @@ async function readHeld(releasesDir: string, manifest: Manifest): Promise<Map<Fe
   return held
 }
 
+/** @returns a digest of the files' content; a folder counts by the names, sizes and times of its files */
 async function digestInputs(paths: readonly string[]): Promise<string> {
   const digests: string[] = []
-  // A folder of files that the operator fetched counts by its path. Its content shows when the import makes another release.
-  for (const path of [...paths].sort())
-    if (existsSync(path))
-      digests.push(
-        await digestFile(path).then(
-          ({ sha256 }) => sha256,
-          () => path,
-        ),
-      )
+  for (const path of [...paths].sort()) {
+    const stat = statSync(path, { throwIfNoEntry: false })
+    if (stat?.isDirectory() === true)
+      for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' }).sort()) {
+        const file = statSync(join(path, name), { throwIfNoEntry: false })
+        digests.push(`${name} ${file?.size} ${file?.mtimeMs}`)
+      }
+    else if (stat !== undefined) digests.push((await digestFile(path)).sha256)
+  }
   return digestJson(digests)
 }

@@ -1,6 +1,6 @@
 /** `sus-data update` over simulated months: new, revised, one that fails a check, one that is still arriving; a server answers throughout. */
 import { spawn } from 'node:child_process'
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -189,6 +189,12 @@ t.test('four months', async (t) => {
   })
   t.equal(await countAdmissions(unlisted.result.release_id), 104, 'the release keeps the month')
 
+  // The operator puts a file into the folder of files fetched by hand.
+  const population = join(into, 'by-hand/api/v3/agregados/9514-2022.json')
+  writeFileSync(population, readFileSync(population, 'utf8').replaceAll('"1000"', '"1001"'))
+  const byHand = await update('--keep', '2')
+  t.match(byHand, { status: 0, result: { result: 'promoted', fetched: { files: 0 } } })
+
   // August begins to arrive.
   publisher.files.set(pathOf('ST', 202608), { content: dbcOf('ST', 202608), time: '09-15-26  09:30AM' })
   t.match(await update(), {
@@ -198,7 +204,7 @@ t.test('four months', async (t) => {
   publisher.faults.endAfter = { bytes: 0, times: 1000 }
   publishMonth(publisher, 202608)
   t.match(await update(), { status: 1, result: { result: 'stopped', at: 'fetch', reasons: [/no bytes/] } })
-  t.equal(await readPointer(releasesDir), unlisted.result.release_id)
+  t.equal(await readPointer(releasesDir), byHand.result.release_id)
   t.same(refusals, [], 'the server answered throughout')
   t.ok(answers.length > 10)
 })
