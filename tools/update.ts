@@ -194,7 +194,8 @@ async function updateRelease(
       result: 'stopped',
       at: 'import',
       reasons: [imported.message],
-      remedy: 'nothing was changed; run sus-data import on the folder of snapshots to see it in full',
+      remedy:
+        'nothing was changed; run sus-data import on the folder of snapshots to see it in full. Delete a damaged file before the next run fetches it again',
       ...base,
     }
   const { analytics } = imported
