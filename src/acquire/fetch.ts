@@ -135,6 +135,7 @@ class FetchRun {
     const { areas, isDry, into, onStep } = this.#options
     const sources = SOURCES.filter((source) => source.areas.some((area) => areas.includes(area)))
     const listed = await this.#readListings(sources.filter((source) => source.kind === 'listed'))
+    this.#warnings.push(...listed.notes)
     for (const { files } of listed.chosen.values()) for (const file of files) await this.#planFile(file)
     await this.#planDocuments(sources.filter((source) => source.kind === 'document'))
     if (!isDry) {

@@ -7,6 +7,8 @@ import { basename, join } from 'node:path'
 import type { AcquiredFile } from '../release/acquisition.ts'
 import { openListings } from './listings.ts'
 import {
+  areOfOneEdition,
+  findOlderEditions,
   foldersOf,
   type Gap,
   isByYear,
@@ -56,6 +58,8 @@ export interface ListedPlan {
   readonly missing: readonly Gap[]
   readonly newest: Readonly<Record<string, number>>
   readonly failures: readonly string[]
+  /** Files that are published and left out, each a sentence. */
+  readonly notes: readonly string[]
 }
 
 const yearOf = ({ now }: { readonly now: number }): number => Math.floor(now / 100)
@@ -125,9 +129,19 @@ export async function readListings(
         plan.files.filter((file) => file.source === source),
       )
   }
-  for (const source of sources)
-    if (source.completeness === 'newest') choose(source, planNewest(filesBySource.get(source) ?? [], options))
-  return { chosen, missing, newest, failures }
+  const notes: string[] = []
+  for (const source of sources) {
+    if (source.completeness !== 'newest') continue
+    const files = filesBySource.get(source) ?? []
+    const planned = planNewest(files, options)
+    choose(source, planned)
+    const older = findOlderEditions(files, options).map(({ name }) => name)
+    if (older.length > 0)
+      notes.push(
+        `${older.sort().join(', ')}: of an older edition than ${planned[0]?.name}, which an import does not combine; left out`,
+      )
+  }
+  return { chosen, missing, newest, failures, notes }
 }
 
 interface Listing {
@@ -177,7 +191,7 @@ const isPreferred = ({ source, folder }: ListedFile, other: ListedFile): boolean
 const isRespelled = (name: string, other: string): boolean =>
   name !== other && name.toLowerCase() === other.toLowerCase()
 
-/** True if a file is of a later edition, by its period or its folder. Years of population do not replace each other. */
+/** True if a file is of a later edition, by its period or its folder. Years of one edition of population do not replace each other. */
 const isLaterEdition = ({ source, folder, period }: ListedFile, other: ListedFile): boolean =>
   source.completeness === 'newest' &&
   !isByYear(source) &&
@@ -218,19 +232,26 @@ export async function retireOthers(
         const path = localOf(folder, name)
         const [other] = matchFiles(source, folder, [{ name, bytes: null, time: null }], options.states)
         if (other === undefined || chosenPaths.has(path)) continue
-        const isReplaced = files.some(
-          (file) =>
+        const isReplaced = files.some((file) => {
+          const [record, otherRecord] = [
+            snapshots.recordOf(localOf(file.folder, file.name)),
+            snapshots.recordOf(path),
+          ]
+          return (
             (file.folder === folder && isRespelled(name, file.name) && names.includes(file.name)) ||
             isLaterEdition(file, other) ||
             (file.uf === other.uf &&
               file.period === other.period &&
               (source.completeness !== 'newest' || file.folder === folder) &&
-              (isPreferred(file, other) ||
-                isNewer(snapshots.recordOf(localOf(file.folder, file.name)), snapshots.recordOf(path)))),
-        )
+              (isPreferred(file, other) || isNewer(record, otherRecord))) ||
+            (isByYear(source) &&
+              isNewer(record, otherRecord) &&
+              !areOfOneEdition(record?.server_time ?? null, otherRecord?.server_time ?? null))
+          )
+        })
         if (!isReplaced) continue
         await snapshots.retire(path)
-        retired.push(`${basename(path)} is no longer published as such; it is kept in .versions`)
+        retired.push(`${basename(path)} is replaced by what is published now; it is kept in .versions`)
       }
     }
   }

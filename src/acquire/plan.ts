@@ -172,21 +172,42 @@ function hasAllParts(files: readonly ListedFile[]): boolean {
 /** True for a source whose files are each of a year. Other sources have editions, and only the newest one is used. */
 export const isByYear = ({ code }: ListedSource): boolean => code === 'population-by-age'
 
+/** Largest distance in days between files of one edition of population. */
+const EDITION_DAYS = 31
+const DAY_MS = 86_400_000
+
+/** @param time, other when files were published @returns false only if both times are there and lie far apart */
+export const areOfOneEdition = (time: string | null, other: string | null): boolean =>
+  !(Math.abs(Date.parse(time ?? '') - Date.parse(other ?? '')) > EDITION_DAYS * DAY_MS)
+
 /**
- * @returns the newest edition, whatever the range is; of population the newest year, or all years of the range. Their dates do not
- * matter: the publisher dates years of an edition differently, index pages have no dates, and an import refuses files of two editions.
+ * Each edition of population computes all years anew, so an import refuses years of two editions.
+ * @returns the newest edition, whatever the range is; of population its newest year, or its years of the range
  */
-export function planNewest(files: readonly ListedFile[], { from, to }: Scope): ListedFile[] {
-  const newestFirst = files
-    .filter(({ source, period }) => !isByYear(source) || to === null || period <= yearOf(to))
-    .sort((left, right) => compareNewest(right, left))
-  return newestFirst.filter(
-    (file, index) =>
-      index === 0 ||
-      (from !== null &&
-        isByYear(file.source) &&
-        file.period >= yearOf(from) &&
-        file.period !== newestFirst[index - 1]?.period),
+export function planNewest(files: readonly ListedFile[], scope: Scope): ListedFile[] {
+  const [newest, ...others] = sortNewestFirst(files, scope)
+  if (newest === undefined) return []
+  return [
+    newest,
+    ...others.filter((file) => isYearOf(scope, file) && areOfOneEdition(file.time, newest.time)),
+  ]
+}
+
+/** @returns files of population of the range that are of an older edition than the newest */
+export function findOlderEditions(files: readonly ListedFile[], scope: Scope): ListedFile[] {
+  const [newest, ...others] = sortNewestFirst(files, scope)
+  return others.filter((file) => isYearOf(scope, file) && !areOfOneEdition(file.time, newest?.time ?? null))
+}
+
+const isYearOf = ({ from }: Scope, { source, period }: ListedFile): boolean =>
+  from !== null && isByYear(source) && period >= yearOf(from)
+
+/** @returns files from the newest to the oldest; of population one for each year up to the end of the range */
+function sortNewestFirst(files: readonly ListedFile[], { to }: Scope): ListedFile[] {
+  const sorted = [...files].sort((left, right) => compareNewest(right, left))
+  return sorted.filter(
+    ({ source, period }, index) =>
+      !isByYear(source) || ((to === null || period <= yearOf(to)) && period !== sorted[index - 1]?.period),
   )
 }
 

@@ -314,7 +314,7 @@ t.test(
     t.ok(existsSync(join(into, 'datasus', folder, 'PARR2606c.dbc')), 'a listing may lack a part by mistake')
     publish(['a', 'b'], '07-10-26  09:30AM')
     const report = await fetchInto(into, withSigtap, options)
-    t.match(report.warnings.at(-1), /PARR2606c\.dbc is no longer published as such/)
+    t.match(report.warnings.at(-1), /PARR2606c\.dbc is replaced by what is published now/)
     const names = readdirSync(join(into, 'datasus', folder))
     t.same(names.filter((name) => name.startsWith('PARR')).sort(), ['PARR2606a.dbc', 'PARR2606b.dbc'])
     t.ok(readdirSync(join(into, 'datasus', folder, '.versions')).some((name) => name.startsWith('PARR2606c')))
@@ -373,9 +373,9 @@ t.test('a narrower scope takes no edition away, and all years of population come
   const publish = (path: string, time: string): void =>
     void server.files.set(path, { content: Buffer.from(zipSync({ 'a.txt': Buffer.from(path) })), time })
   // The publisher dates years of one edition differently.
-  publish(`${population}/POPSBR22.zip`, TIME)
-  publish(`${population}/POPSBR23.zip`, '01-07-25  09:30AM')
-  publish(`${population}/POPSBR24.zip`, '10-29-25  09:30AM')
+  publish(`${population}/POPSBR22.zip`, '01-07-25  09:30AM')
+  publish(`${population}/POPSBR23.zip`, '01-10-25  09:30AM')
+  publish(`${population}/POPSBR24.zip`, '02-01-25  09:30AM')
   for (const year of [2023, 2024, 2025, 2026])
     publish(`/territorio/tabelas/${year}/base_territorial_1.zip`, TIME)
   const newest = 'TabelaUnificada_202205_v2205.zip'
@@ -393,16 +393,28 @@ t.test('a narrower scope takes no edition away, and all years of population come
   for (const scope of scopes) {
     const { failures, warnings } = await fetchInto(into, env, { areas: ['demography'], ...scope })
     t.same(failures, [])
-    t.notMatch(warnings.join(), /no longer published/)
+    t.notMatch(warnings.join(), /is replaced/)
     t.same(populationHere().sort(), ['POPSBR22.zip', 'POPSBR23.zip', 'POPSBR24.zip'])
   }
+  // An import refuses years of two editions, so those of the older one give way, and a note says so.
+  publish(`${population}/POPSBR25.zip`, '10-29-25  09:30AM')
+  const { warnings } = await fetchInto(into, env, { areas: ['demography'], from: 202201 })
+  t.match(
+    warnings.join(),
+    /POPSBR22\.zip, POPSBR23\.zip, POPSBR24\.zip: of an older edition than POPSBR25\.zip/,
+  )
+  t.match(warnings.join(), /POPSBR23\.zip is replaced by what is published now/)
+  t.same(populationHere(), ['POPSBR25.zip'])
   const fetchAdmissions = (scope: object) => fetchInto(into, withSigtap, { areas: ['sih'], ...scope })
   await fetchAdmissions({})
   await fetchAdmissions({ from: 202203, to: 202203 })
   const editions = () => readdirSync(join(into, 'sigtap', sigtap)).filter((name) => name.startsWith('Tabela'))
   t.same(editions(), [newest], 'an import has one edition, the newest')
   publish(`${sigtap}/TabelaUnificada_202206_v2206.zip`, TIME)
-  t.match((await fetchAdmissions({})).warnings.join(), /202205_v2205\.zip is no longer published as such/)
+  t.match(
+    (await fetchAdmissions({})).warnings.join(),
+    /202205_v2205\.zip is replaced by what is published now/,
+  )
   t.same(editions(), ['TabelaUnificada_202206_v2206.zip'])
 })
 
@@ -412,7 +424,7 @@ t.test('a file that the publisher renamed in case only takes the older name away
   const [name, renamed] = ['STRR2606.dbc', 'STRR2606.DBC']
   server.files.delete(pathOf('ST', JUNE))
   server.files.set(pathOf('ST', JUNE).replace(name, renamed), { content: dbcOf('ST', JUNE), time: TIME })
-  t.match((await fetch()).warnings.at(-1), /STRR2606.dbc is no longer published as such/)
+  t.match((await fetch()).warnings.at(-1), /STRR2606.dbc is replaced by what is published now/)
   t.same(namesOf(into), ['.versions', renamed])
 })
 
