@@ -8,6 +8,7 @@ import { createReadStream } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { fingerprintOf } from '../query/analytics/fingerprint.ts'
 import { sha256Hex } from '../release/digest.ts'
 import { checkProof, parseProof } from '../trust/checkpoint.ts'
@@ -41,8 +42,8 @@ function checkTable(report: ReadReport): string[] {
   const { columns } = manifest
   const found = [...problems]
   const names = columns.map(({ name }) => name)
-  if (header.join() !== names.join())
-    found.push(`the columns are ${header.join(', ')}; the manifest says ${names.join(', ')}`)
+  if (!isDeepStrictEqual(header, names))
+    found.push(`the columns are ${listNames(header)}; the manifest says ${listNames(names)}`)
   if (rows.length !== manifest.row_count)
     found.push(`the table has ${rows.length} rows; the manifest says ${manifest.row_count}`)
   const lines = rows.map((cells) => digestLine(cells, columns))
@@ -93,8 +94,8 @@ export async function compareReports(file: string, made: string): Promise<string
 }
 
 function differentCell({ manifest, header, rows, placeOf }: ReadReport, expected: ReadReport): string | null {
-  if (header.join() !== expected.header.join())
-    return `the query gives the columns ${expected.header.join(', ')}; the report has ${header.join(', ')}`
+  if (!isDeepStrictEqual(header, expected.header))
+    return `the query gives the columns ${listNames(expected.header)}; the report has ${listNames(header)}`
   for (const [row, cells] of expected.rows.entries()) {
     const reported = rows[row]
     if (reported === undefined) return `the report ends at row ${row}; the release has more`
@@ -177,6 +178,10 @@ const sortByBytes = (lines: readonly string[]): string[] =>
     .map((line) => Buffer.from(line))
     .sort(Buffer.compare)
     .map(String)
+
+/** Quotes a name with a comma, so that it does not look like two names. */
+const listNames = (names: readonly string[]): string =>
+  names.map((name) => (name.includes(',') ? JSON.stringify(name) : name)).join(', ')
 
 const formatCell = (cell: Cell | undefined): string =>
   cell === null || cell === undefined ? 'empty' : JSON.stringify(cell)

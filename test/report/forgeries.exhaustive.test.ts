@@ -109,6 +109,17 @@ const withOtherSheet = (change: (parts: Parts) => Parts) => (): Buffer => {
   })
 }
 
+/** Joins the headers of two columns in one cell and moves the headers after them one cell to the left. */
+function moveHeaders(sheet: string, left: string, right: string): string {
+  const [, row = ''] = /<row r="1">(.*?)<\/row>/.exec(sheet) ?? []
+  const cells = row.split(/(?=<c )/)
+  const at = cells.findIndex((cell) => cell.includes(`>${left}<`))
+  const texts = cells.map((cell) => /<t [^>]*>(.*?)<\/t>/.exec(cell)?.[1] ?? '')
+  const moved = texts.with(at, `${left},${right}`).toSpliced(at + 1, 1)
+  const headers = moved.map((text, column) => cells[column]?.replace(/(<t [^>]*>).*?(?=<\/t>)/, `$1${text}`))
+  return sheet.replace(row, headers.join(''))
+}
+
 const WORKBOOKS: Forgery[] = [
   ['a sheet that no program shows', withOtherSheet(() => ({})), /sheet4.xml, which is none of its sheets/],
   [
@@ -253,6 +264,11 @@ const WORKBOOKS: Forgery[] = [
     replaced('xl/sharedStrings.xml', 'Leitos existentes', 'Leitos existente'),
     /Dicionário|manifest/,
   ],
+  [
+    'headers of two columns in one cell',
+    edited(DATA, (text) => moveHeaders(text, 'municipality_code', 'municipality_name')),
+    /the report has total, "municipality_code,municipality_name", municipality_uf/,
+  ],
 ]
 
 const textOf = (format: string): string => report(format).toString()
@@ -270,6 +286,11 @@ const TEXTS: Forgery[] = [
   ['CSV: a digit', changed('csv', /(\r\n,1200013,[^,]*,AC,)(\d)/, '$19$2'), /^line \d+/],
   ['CSV: a cell more', changed('csv', /(\r\n,1200013[^\r]*)/, '$1,7'), /cells/],
   ['CSV: a line more', () => `${textOf('csv')}\r\n`, /./],
+  [
+    'CSV: headers of two columns in one cell',
+    changed('csv', 'municipality_code,municipality_name', '"municipality_code,municipality_name"'),
+    /^the query gives the columns .*"municipality_code,municipality_name"[\s\S]*line 2 has \d cells/,
+  ],
   ['CSV: a name', changed('csv', 'Boa Vista', 'Boa Visto'), /Boa Visto/],
   ['JSON: indented', () => JSON.stringify(JSON.parse(textOf('json')), null, 2), null, AGREE],
   [

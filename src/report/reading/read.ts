@@ -134,15 +134,15 @@ const [LINE_FEED, COMMA] = [0x0a, 0x2c]
 /** Accepts exactly what the writer produces: RFC 4180 with CR LF. */
 function readCsv(bytes: Buffer): ReadReport {
   const manifest = csvManifest(bytes)
-  const table = bytes.subarray(csvManifestEnd(bytes) + 2)
+  const tableBytes = bytes.subarray(csvManifestEnd(bytes) + 2)
   let [lineFeeds, commas] = [0, 0]
-  for (const byte of table) {
+  for (const byte of tableBytes) {
     if (byte === LINE_FEED) lineFeeds += 1
     else if (byte === COMMA) commas += 1
     if (lineFeeds > REPORT_ROWS_MAX + 1 || commas > CELLS_MAX)
       throw new ReportUnreadable('has more rows or cells than can be read of a report')
   }
-  const text = table.toString()
+  const text = tableBytes.toString()
   const lines: Cell[][] = [[]]
   CSV_CELL.lastIndex = 0
   while (CSV_CELL.lastIndex < text.length) {
@@ -152,17 +152,18 @@ function readCsv(bytes: Buffer): ReadReport {
     lines.at(-1)?.push(cell)
     if (found[3] === '\r\n') lines.push([])
   }
-  const [header = [], ...rows] = lines.slice(0, -1)
-  const oddLine = rows.findIndex((row) => row.length !== manifest.columns.length)
+  const table = lines.slice(0, -1)
+  const [header = [], ...rows] = table
+  const oddLine = table.findIndex((cells) => cells.length !== manifest.columns.length)
   return {
     format: 'csv',
     manifest,
     header: header.map((cell) => cell ?? ''),
     rows,
-    // Rows start at line 3, after the manifest and the header.
+    // Line 1 is the manifest and line 2 the header.
     placeOf: (row, column) => `line ${row + 3}, ${manifest.columns[column]?.name ?? column}`,
-    tableSha256: sha256Hex(table),
-    problems: oddLine < 0 ? [] : [`line ${oddLine + 3} has ${rows[oddLine]?.length} cells`],
+    tableSha256: sha256Hex(tableBytes),
+    problems: oddLine < 0 ? [] : [`line ${oddLine + 2} has ${table[oddLine]?.length} cells`],
     others: [],
   }
 }

@@ -88,7 +88,7 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
   return {
     format: 'xlsx',
     manifest,
-    header: header.map((cell) => cell?.text ?? ''),
+    header: Array.from(header, (cell) => cell?.text ?? ''),
     rows: rows.map((row) => columns.map((column, index) => cellText(row[index], column))),
     placeOf: (row, column) => `${SHEETS.data}!${utils.encode_cell({ r: row + 1, c: column })}`,
     tableSha256: null,
