@@ -12,6 +12,8 @@ import type { AggregatePlan } from '../query/analytics/plan.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
 
 export const TOTAL_LABEL = 'Total do escopo selecionado'
+/** Part of a row's label for a member without code and name. */
+export const UNKNOWN_LABEL = 'Não informado'
 
 export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'): AnalyticsRow {
   const dimensions: Record<string, Member> = {}
@@ -19,7 +21,7 @@ export function describeRow(row: Row, plan: AggregatePlan, language: 'pt' | 'en'
   plan.query.group_by.forEach((code, index) => {
     const member = describeMember(code, row, index, language, plan.query)
     dimensions[nameOfGroup(code, plan.query)] = member
-    labels.push(String(member.name ?? member.code ?? 'Não informado'))
+    labels.push(String(member.name ?? member.code ?? UNKNOWN_LABEL))
   })
   const metrics: Record<string, number | string | null> = {}
   const status: Record<string, string> = {}
@@ -75,4 +77,5 @@ const nameInGrouping = ({ groups }: Grouping, value: JsonValue, language: 'pt' |
 const IBGE_CODES = new Map(STATES.map(({ uf, ibge_code }) => [uf, ibge_code]))
 const ABBREVIATIONS = new Map(STATES.map(({ uf, ibge_code }) => [String(ibge_code), uf]))
 /** @returns abbreviation of the state whose IBGE code begins a municipality or health region code */
-const stateOfCode = (code: JsonValue): string | null => ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null
+export const stateOfCode = (code: JsonValue): string | null =>
+  ABBREVIATIONS.get(String(code).slice(0, 2)) ?? null

@@ -4,7 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { isSafeNumber, parse as parseExactly } from 'lossless-json'
-import { TOTAL_LABEL } from '../../analytics/described-rows.ts'
+import { stateOfCode, TOTAL_LABEL, UNKNOWN_LABEL } from '../../analytics/described-rows.ts'
+import type { JsonValue } from '../../engine/types.ts'
 import { exceededLimit } from '../../json-size.ts'
 import { messagesOf, type ReportManifest } from '../manifest.ts'
 import { parseManifest } from '../manifest-sheet.ts'
@@ -75,12 +76,19 @@ function leavesOf(value: unknown, pointer = ''): [string, string][] {
     : members.flatMap(([name, member]) => leavesOf(member, `${pointer}/${name}`))
 }
 
+/** The only dimension whose state (`uf`) is no column of the table. */
+const DIMENSION_WITH_STATE = 'residence_municipality'
+/** Reports made before rows had this member lack it, so it is compared with the code, not with the report that is made again. */
+const STATE_MEMBER = `/dimensions/${DIMENSION_WITH_STATE}/uf`
+
 /** @throws ReportUnreadable */
 export function readJson(bytes: Buffer): ReadReport {
   const report = parseJson(bytes)
   const manifest = jsonManifest(report)
   const { manifest: _, extension: { manifest: __, ...extension } = {}, ...content } = report
-  const others = leavesOf({ ...content, extension }).sort(([left], [right]) => (left < right ? -1 : 1))
+  const others = leavesOf({ ...content, extension })
+    .filter(([pointer]) => !pointer.endsWith(STATE_MEMBER))
+    .sort(([left], [right]) => (left < right ? -1 : 1))
   if (report.class === 'dataset') return { ...readJsonStat(report, manifest), others }
   if (!Array.isArray(report.data)) throw new ReportUnreadable('the report has no data')
   const levels = [{ mark: null, data: report.data }, ...(report.totals ?? []).map(readTotal)]
@@ -92,7 +100,12 @@ export function readJson(bytes: Buffer): ReadReport {
     ),
   )
   const names = manifest.columns.map(({ name }) => name)
-  const problems = [...findUnknownMembers('the report', report, ['data', 'totals', 'manifest'])]
+  const problems = [
+    ...findUnknownMembers('the report', report, ['data', 'totals', 'manifest']),
+    ...(report.totals ?? []).flatMap((total, index) =>
+      findUnknownMembers(`/totals/${index}`, total, ['group_by', 'data']),
+    ),
+  ]
   for (const { pointer, groups, data } of levelsOf(report))
     data.forEach((row, index) => {
       problems.push(
@@ -132,7 +145,7 @@ function checkRow(
 ): string[] {
   const { label, dimensions = {}, metrics = {} } = row
   const members = Object.entries(dimensions)
-  const shown = members.map(([, { name, code }]) => String(name ?? code ?? ''))
+  const shown = members.map(([, { name, code }]) => String(name ?? code ?? UNKNOWN_LABEL))
   const expected = members.length === 0 ? TOTAL_LABEL : shown.join(' · ')
   return [
     ...findUnknownMembers(pointer, row, [
@@ -149,15 +162,32 @@ function checkRow(
       row.status ?? {},
       names.flatMap((name) => (name.endsWith(STATUS_SUFFIX) ? [name.slice(0, -STATUS_SUFFIX.length)] : [])),
     ),
-    ...members.flatMap(([code, member]) =>
-      findUnknownMembers(`${pointer}/dimensions/${code}`, member, [
-        ...names.flatMap((name) => (name.startsWith(`${code}_`) ? [name.slice(code.length + 1)] : [])),
-        ...(names.includes(code) ? ['code', 'name'] : []),
-      ]),
-    ),
-    ...(label === expected || shown.includes('')
-      ? []
-      : [`${pointer}/label is ${label}; its members are ${expected}`]),
+    ...members.flatMap(([code, member]) => checkMember(`${pointer}/dimensions/${code}`, code, member, names)),
+    ...(label === expected ? [] : [`${pointer}/label is ${label}; its members are ${expected}`]),
+  ]
+}
+
+/** Checks what no column of the table has: the name of a period, and the state of a municipality of residence. */
+function checkMember(
+  pointer: string,
+  code: string,
+  member: Readonly<Record<string, unknown>>,
+  names: readonly string[],
+): string[] {
+  const { code: value, name, uf } = member
+  const isPeriod = names.includes(code)
+  const hasState = code === DIMENSION_WITH_STATE
+  const expectedName = value === null ? null : String(value)
+  return [
+    ...findUnknownMembers(pointer, member, [
+      ...names.flatMap((column) => (column.startsWith(`${code}_`) ? [column.slice(code.length + 1)] : [])),
+      ...(isPeriod ? ['code', 'name'] : []),
+      ...(hasState ? ['uf'] : []),
+    ]),
+    ...(isPeriod && name !== expectedName ? [`${pointer}/name is ${name}; its code is ${value}`] : []),
+    ...(hasState && uf !== undefined && uf !== stateOfCode(value as JsonValue)
+      ? [`${pointer}/uf is ${uf}; the code ${value} is of another state`]
+      : []),
   ]
 }
 
