@@ -51,3 +51,56 @@ t.test('JSON: the state of a municipality of residence', async (t) => {
   const forged = { verdict: 'differs', text: /\/data\/0\/dimensions\/residence_municipality\/uf is AM/ }
   t.match(await verdictsOf(report.replace('"uf":"RR"', '"uf":"AM"')), [forged, forged])
 })
+
+const BY_PERIOD = {
+  metrics: ['admissions'],
+  group_by: ['reference_period', 'residence_state'],
+  filters: [{ dimension: 'residence_state', operator: 'IN', value: ['RR', 'AC'] }],
+  totals: [['residence_state'], []],
+  status: true,
+}
+/** Another text in the place of the first match, and what is said of it. */
+const FORGERIES: [format: string, name: string, from: string | RegExp, to: string, says: RegExp][] = [
+  [
+    'json',
+    'the name of a period and the label of its row',
+    /"label":"[\d-]+ · (.*?)"name":"[\d-]+"/,
+    '"label":"2019-01 · $1"name":"2019-01"',
+    /reference_period\/name is 2019-01/,
+  ],
+  ['json', 'the label of a row', /"label":"[\d-]+/, '"label":"2019-01', /\/data\/0\/label/],
+  [
+    'json',
+    'a member of the totals',
+    '{"group_by":',
+    '{"note":"x","group_by":',
+    /\/totals\/0 has the member note/,
+  ],
+  ['json-stat', 'a period', /(\d{4}-\d\d)":"\1"/, '$1":"2019-01"', /reference_period is labelled 2019-01/],
+  ['json-stat', 'the totals', '"_T":"Total"', '"_T":"Brasil"', /category _T of the dimension .* is labelled/],
+  ['json-stat', 'the metrics', '"label":"Métrica"', '"label":"Em dobro"', /metrics is labelled Em dobro/],
+  ['json-stat', 'a status', '"final":"final"', '"final":"parcial"', /the status final is labelled parcial/],
+  [
+    'json-stat',
+    'a category without rows',
+    '"label":{"AC":',
+    '"label":{"SP":"x","AC":',
+    /category SP, which no row/,
+  ],
+  [
+    'json-stat',
+    'a dimension of no column',
+    '"metric":{',
+    '"x":{"category":{"index":[]}},"metric":{',
+    /member x/,
+  ],
+]
+for (const [format, name, from, to, says] of FORGERIES)
+  t.test(`${format}: ${name}`, async (t) => {
+    const report = await make(format, BY_PERIOD)
+    const forged = report.replace(from, to)
+    t.not(forged, report)
+    t.match(await verdictsOf(report), MADE)
+    const differs = { verdict: 'differs', text: says }
+    t.match(await verdictsOf(forged), [differs, differs])
+  })

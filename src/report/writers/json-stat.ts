@@ -24,12 +24,14 @@ import type { Batch, FileSink, TableWriter } from './index.ts'
 export const TOTAL_CATEGORY = '_T'
 /** Category of a member without a code. */
 export const UNKNOWN_CATEGORY = '_U'
-const METRIC = 'metric'
+/** Dimension of the values, the last of each cube. */
+export const METRIC = 'metric'
 /** Separates a metric from what stands beside it; no other column has it. */
 const SUFFIX = '__'
 /** Ends the name of a status column. */
 export const STATUS_SUFFIX = '__status'
-const LABELS = {
+/** Labels of the dimension of the values and of the category of totals. */
+export const LABELS = {
   pt: { metric: 'Métrica', total: 'Total' },
   en: { metric: 'Metric', total: 'Total' },
 } as const
