@@ -269,6 +269,20 @@ const WORKBOOKS: Forgery[] = [
     edited(DATA, (text) => moveHeaders(text, 'municipality_code', 'municipality_name')),
     /the report has total, "municipality_code,municipality_name", municipality_uf/,
   ],
+  [
+    'a collapsed group of rows',
+    edited(DATA, (text) =>
+      text
+        .replace('<row r="3">', '<row r="3" outlineLevel="1">')
+        .replace('<row r="4">', '<row r="4" collapsed="1">'),
+    ),
+    /row 3 is in a group[\s\S]*row 4 is in a group/,
+  ],
+  [
+    'a group of columns',
+    replaced(DATA, /<col ([^>]*?)\/>/, '<col $1 outlineLevel="1"/>'),
+    /columns in a group/,
+  ],
 ]
 
 const textOf = (format: string): string => report(format).toString()

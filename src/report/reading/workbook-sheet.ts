@@ -37,6 +37,9 @@ export interface Sheet {
 
 /** Programs differ in what they take for true: LibreOffice hides a row whose `hidden` is `t`. */
 const isOn = (value: string | undefined): boolean => value !== undefined && value !== '0' && value !== 'false'
+/** LibreOffice hides rows and columns of collapsed groups even when none is marked as hidden. */
+const isGrouped = ({ collapsed, outlineLevel = '0' }: Attributes): boolean =>
+  isOn(collapsed) || outlineLevel !== '0'
 const isLess = (value: string | undefined, least: number): boolean =>
   value !== undefined && !(Number(value) >= least)
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
@@ -93,6 +96,7 @@ export async function readSheet(book: Package, part: string, strings: readonly s
     while (rows.length < number) rows.push([])
     row = Math.max(number, row)
     if (isOn(attributes.hidden)) addOddity(`row ${number} is hidden`)
+    else if (isGrouped(attributes)) addOddity(`row ${number} is in a group, which can hide it`)
     else if (isLess(attributes.ht, ROW_POINTS_MIN)) addOddity(`row ${number} is too low to be seen`)
   }
   const openCell = (attributes: Attributes): void => {
@@ -119,6 +123,8 @@ export async function readSheet(book: Package, part: string, strings: readonly s
           addOddity(`${cell?.address} has ${content}`)
         else if (content !== 'is/t' && cellElements > 1) addOddity(`${cell?.address} has two values`)
       } else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) addOddity('has a hidden column')
+      else if (path === 'worksheet/cols/col' && isGrouped(attributes))
+        addOddity('has columns in a group, which can hide them')
       else if (path === 'worksheet/sheetFormatPr' && hasSmallSizes(attributes))
         addOddity('hides rows or columns')
       else if (path === 'worksheet/sheetViews/sheetView') {
