@@ -68,6 +68,7 @@ const packed = (parts: Parts): Buffer =>
     ),
   )
 const DATA = 'xl/worksheets/sheet1.xml'
+const MANIFEST = 'xl/worksheets/sheet3.xml'
 const BOOK = 'xl/workbook.xml'
 const STYLES = 'xl/styles.xml'
 /** The workbook with one part changed. */
@@ -79,6 +80,7 @@ const edited = (part: string, change: (text: string) => string) => (): Buffer =>
 }
 const replaced = (part: string, from: string | RegExp, to: string) =>
   edited(part, (text) => text.replace(from, to))
+const textCell = (address: string): string => `<c r="${address}" s="1" t="inlineStr"><is><t>x</t></is></c>`
 /** First number of the table. */
 const NUMBER = /(<c r="E3" s="\d+">)<v>([\d.]+)<\/v>/
 
@@ -282,6 +284,16 @@ const WORKBOOKS: Forgery[] = [
     'a group of columns',
     replaced(DATA, /<col ([^>]*?)\/>/, '<col $1 outlineLevel="1"/>'),
     /columns in a group/,
+  ],
+  [
+    'a column more in Manifesto',
+    replaced(MANIFEST, /(<row r="2">.*?)<\/row>/, `$1${textCell('C2')}</row>`),
+    /Manifesto!C2 is not what the manifest says/,
+  ],
+  [
+    'another header of Manifesto',
+    replaced(MANIFEST, /<row r="1">.*?<\/row>/, `<row r="1">${textCell('A1')}${textCell('B1')}</row>`),
+    /Manifesto!A1 is not what the manifest says/,
   ],
 ]
 

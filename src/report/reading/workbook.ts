@@ -4,7 +4,7 @@
  */
 import { utils } from '@e965/xlsx'
 import type { ReportManifest } from '../manifest.ts'
-import { readManifestRows } from '../manifest-sheet.ts'
+import { describeManifest, readManifestRows } from '../manifest-sheet.ts'
 import { type Cell, type Column, exactText } from '../table.ts'
 import { describeColumns, SHEETS } from '../writers/xlsx.ts'
 import { openPackage, type Package } from './package-parts.ts'
@@ -40,6 +40,8 @@ const NAMED_PARTS = [
 ] as const
 /** Formats that show texts unchanged, and numbers unchanged unless the column is too narrow. */
 const PLAIN_FORMATS = new Set(['General', '@'])
+/** Largest number of listed problems of a sheet. */
+const PROBLEMS_MAX = 20
 const SHEET_NAMES = Object.values(SHEETS)
 
 interface Book {
@@ -76,14 +78,10 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
     problems.push(...sheet.oddities.map((oddity) => `the sheet ${name}: ${oddity}`))
     problems.push(...checkCells(name, sheet, styles, name === SHEETS.data ? columns : []))
   }
-  const texts = textsOf(dictionary)
-  const expected = describeColumns(columns, manifest.language)
-  for (let row = 0; row < Math.max(texts.length, expected.length); row += 1)
-    for (let column = 0; column < Math.max(texts[row]?.length ?? 0, expected[0]?.length ?? 0); column += 1)
-      if ((texts[row]?.[column] ?? '') !== (expected[row]?.[column] ?? ''))
-        problems.push(
-          `${SHEETS.dictionary}!${utils.encode_cell({ r: row, c: column })} is not what the manifest says of the column`,
-        )
+  problems.push(
+    ...compareTexts(SHEETS.dictionary, textsOf(dictionary), describeColumns(columns, manifest.language)),
+    ...compareTexts(SHEETS.manifest, textsOf(manifestSheet), describeManifest(manifest)),
+  )
   const [header = [], ...rows] = data.rows
   return {
     format: 'xlsx',
@@ -195,6 +193,22 @@ function sheetOf({ parts, sheets, strings }: Book, name: string): Promise<Sheet>
 const textsOf = ({ rows }: Sheet): string[][] =>
   rows.map((row) => Array.from(row, (cell) => cell?.text ?? ''))
 
+/** @returns a message for the first cells of a sheet whose text does not follow from the manifest */
+function compareTexts(
+  name: string,
+  texts: readonly (readonly string[])[],
+  expected: readonly (readonly string[])[],
+): string[] {
+  const found: string[] = []
+  for (let r = 0; r < Math.max(texts.length, expected.length); r += 1)
+    for (let c = 0; c < Math.max(texts[r]?.length ?? 0, expected[r]?.length ?? 0); c += 1) {
+      if ((texts[r]?.[c] ?? '') === (expected[r]?.[c] ?? '')) continue
+      found.push(`${name}!${utils.encode_cell({ r, c })} is not what the manifest says`)
+      if (found.length >= PROBLEMS_MAX) return found
+    }
+  return found
+}
+
 /** @param columns of the table; empty for text sheets @returns cells that are not shown as stored */
 function checkCells(
   name: string,
@@ -210,7 +224,7 @@ function checkCells(
       const problem = checkCell(cell, styles[cell.style], r === 0 || !isTable ? undefined : columns[c])
       const text = isTable && c >= columns.length ? 'stands in a column without a header' : problem
       if (text !== null) found.push(`${name}!${utils.encode_cell({ r, c })} ${text}`)
-      if (found.length >= 20) return found
+      if (found.length >= PROBLEMS_MAX) return found
     }
   return found
 }
