@@ -295,6 +295,15 @@ const WORKBOOKS: Forgery[] = [
     replaced(MANIFEST, /<row r="1">.*?<\/row>/, `<row r="1">${textCell('A1')}${textCell('B1')}</row>`),
     /Manifesto!A1 is not what the manifest says/,
   ],
+  [
+    'a print area',
+    replaced(
+      BOOK,
+      '</definedNames>',
+      '<definedName name="_xlnm.Print_Area" localSheetId="0">Dados!$A$1:$E$2</definedName></definedNames>',
+    ),
+    /the workbook has the name _xlnm.Print_Area/,
+  ],
 ]
 
 const textOf = (format: string): string => report(format).toString()

@@ -40,6 +40,8 @@ const NAMED_PARTS = [
 ] as const
 /** Formats that show texts unchanged, and numbers unchanged unless the column is too narrow. */
 const PLAIN_FORMATS = new Set(['General', '@'])
+/** Name of a filter row. Other names could be a print area, which cuts rows from what is printed or exported. */
+const FILTER_NAME = '_xlnm._FilterDatabase'
 /** Largest number of listed problems of a sheet. */
 const PROBLEMS_MAX = 20
 const SHEET_NAMES = Object.values(SHEETS)
@@ -122,7 +124,7 @@ async function openBook(bytes: Buffer): Promise<Book> {
       if (section !== '' && !isPlain) problems.push(`the workbook has ${inner.at(-1) ?? section}`)
       if (path === 'workbook/bookViews/workbookView' && (attributes.visibility ?? 'visible') !== 'visible')
         problems.push('the window of the workbook is hidden')
-      if (path === 'workbook/definedNames/definedName' && !/^_xlnm\./.test(attributes.name ?? ''))
+      if (path === 'workbook/definedNames/definedName' && attributes.name !== FILTER_NAME)
         problems.push(`the workbook has the name ${attributes.name}`)
       if (path !== 'workbook/sheets/sheet') return
       const { name = '', state = 'visible' } = attributes
