@@ -304,6 +304,15 @@ const WORKBOOKS: Forgery[] = [
     ),
     /the workbook has the name _xlnm.Print_Area/,
   ],
+  [
+    'a header of printed pages',
+    replaced(
+      DATA,
+      '</worksheet>',
+      '<headerFooter><oddHeader>&amp;C RETIFICADO</oddHeader></headerFooter></worksheet>',
+    ),
+    /has the oddHeader &C RETIFICADO/,
+  ],
 ]
 
 const textOf = (format: string): string => report(format).toString()

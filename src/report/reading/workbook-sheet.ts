@@ -135,6 +135,9 @@ export async function readSheet(book: Package, part: string, strings: readonly s
     },
     text(path, text) {
       if (cell !== null && /\/c\/(v|is\/t)$/.test(path)) cell.text += text
+      // LibreOffice writes empty headers and footers.
+      else if (path.startsWith('worksheet/headerFooter/') && text.trim() !== '')
+        addOddity(`has the ${path.split('/').at(-1)} ${text}`)
     },
     close(path) {
       if (path !== 'worksheet/sheetData/row/c') return
