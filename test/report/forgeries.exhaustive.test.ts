@@ -313,6 +313,16 @@ const WORKBOOKS: Forgery[] = [
     ),
     /has the oddHeader &C RETIFICADO/,
   ],
+  [
+    'frozen rows above which nothing can be reached',
+    replaced(DATA, '<sheetView ', '<sheetView topLeftCell="A3" '),
+    /has frozen rows or columns that hide others/,
+  ],
+  [
+    'more frozen rows than a window shows',
+    replaced(DATA, 'ySplit="1"', 'ySplit="100"'),
+    /has frozen rows or columns that hide others/,
+  ],
 ]
 
 const textOf = (format: string): string => report(format).toString()

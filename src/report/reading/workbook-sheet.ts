@@ -18,6 +18,9 @@ const PLAIN_ELEMENTS = new Set(
 )
 const COLUMN_WIDTH_MIN = 3
 const ROW_POINTS_MIN = 6
+/** Largest numbers of frozen rows and columns; more could fill the window. */
+const FROZEN_MAX = { rows: 1, columns: 3 }
+const FIRST_CELL = 'A1'
 const ODDITIES_MAX = 20
 /** Limits of a worksheet in Excel. */
 const ROWS_MAX = 1_048_576
@@ -75,6 +78,7 @@ export async function readSheet(book: Package, part: string, strings: readonly s
   let cell: { address: string; column: number; type: string; style: number; text: string } | null = null
   let row = 0
   let cellElements = 0
+  let firstCell = FIRST_CELL
   const closeCell = (): void => {
     if (cell === null) return
     const { address, column, type, style, text } = cell
@@ -131,7 +135,9 @@ export async function readSheet(book: Package, part: string, strings: readonly s
         if (!['1', 'true'].includes(attributes.showZeros ?? '1')) addOddity('shows no zeros')
         if (isOn(attributes.showFormulas) || isOn(attributes.rightToLeft))
           addOddity('is shown in another way')
-      }
+        firstCell = attributes.topLeftCell ?? FIRST_CELL
+      } else if (path === 'worksheet/sheetViews/sheetView/pane' && hidesCells(attributes, firstCell))
+        addOddity('has frozen rows or columns that hide others')
     },
     text(path, text) {
       if (cell !== null && /\/c\/(v|is\/t)$/.test(path)) cell.text += text
@@ -147,6 +153,14 @@ export async function readSheet(book: Package, part: string, strings: readonly s
   })
   return { rows, oddities }
 }
+
+/** @param firstCell first visible cell of the frozen part, which does not scroll */
+const hidesCells = (
+  { state = 'split', xSplit = '0', ySplit = '0' }: Attributes,
+  firstCell: string,
+): boolean =>
+  state !== 'split' &&
+  (firstCell !== FIRST_CELL || !(Number(ySplit) <= FROZEN_MAX.rows && Number(xSplit) <= FROZEN_MAX.columns))
 
 const isHiddenColumn = ({ hidden, width }: Attributes): boolean =>
   isOn(hidden) || isLess(width, COLUMN_WIDTH_MIN)
