@@ -323,6 +323,20 @@ const WORKBOOKS: Forgery[] = [
     replaced(DATA, 'ySplit="1"', 'ySplit="100"'),
     /has frozen rows or columns that hide others/,
   ],
+  ...(['101', '0101', '1', '9'] as const).map(
+    (number): Forgery => [
+      `the number format ${number} twice`,
+      edited(STYLES, (text) =>
+        text
+          .replace(
+            '<numFmts ',
+            `<numFmts><numFmt numFmtId="${number}" formatCode="&quot;9&quot;"/></numFmts><numFmts `,
+          )
+          .replace('<xf numFmtId="101"', `<xf numFmtId="${number}"`),
+      ),
+      RegExp(`is shown in the format ${Number(number)}, which is declared twice`),
+    ],
+  ),
 ]
 
 const textOf = (format: string): string => report(format).toString()

@@ -9,6 +9,8 @@ const STYLES_PART = 'xl/styles.xml'
 const STYLES_BYTES_MAX = 4 * 2 ** 20
 /** Built-in formats that reports use, by number (ECMA-376, 18.8.30). */
 const BUILT_IN: Readonly<Record<string, string>> = { '0': 'General', '1': '0', '2': '0.00', '49': '@' }
+/** Formats with lower numbers are built in (ECMA-376 and languages of Excel); programs differ in whether a file can change them. */
+const CUSTOM_FORMAT_MIN = 100
 /** Notations of black in different programs. */
 const BLACK = new Set(['rgb FF000000', 'rgb 00000000', 'theme 1', 'indexed 8', 'indexed 64', 'auto 1'])
 /** Fonts that show digits as other symbols. */
@@ -36,7 +38,7 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
   const formats = new Map(Object.entries(BUILT_IN))
   const fonts: string[] = []
   const fills: string[] = []
-  const styles: { format: string; oddities: string[] }[] = []
+  const styles: { formatId: string; oddities: string[] }[] = []
   let hasPalette = false
   const part = await book.readPart(STYLES_PART, STYLES_BYTES_MAX)
   const addTo = (list: string[], text: string): void => void list.push(text)
@@ -45,16 +47,18 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
   }
   await readXml(STYLES_PART, part, {
     open(path, attributes) {
-      if (path === 'styleSheet/numFmts/numFmt')
-        formats.set(attributes.numFmtId ?? '', attributes.formatCode ?? '')
-      else if (path === 'styleSheet/fonts/font') addTo(fonts, '')
+      if (path === 'styleSheet/numFmts/numFmt') {
+        const id = formatIdOf(attributes)
+        const isDeclared = formats.has(id) || !(Number(id) >= CUSTOM_FORMAT_MIN)
+        formats.set(id, isDeclared ? `${id}, which is declared twice` : (attributes.formatCode ?? ''))
+      } else if (path === 'styleSheet/fonts/font') addTo(fonts, '')
       else if (path.startsWith('styleSheet/fonts/font/')) mark(fonts, checkFont(path, attributes))
       else if (path === 'styleSheet/fills/fill') addTo(fills, '')
       else if (path.startsWith('styleSheet/fills/fill/')) mark(fills, checkFill(path, attributes))
       else if (path === 'styleSheet/colors/indexedColors') hasPalette = true
       else if (path === 'styleSheet/cellXfs/xf')
         styles.push({
-          format: formats.get(attributes.numFmtId ?? '0') ?? `number ${attributes.numFmtId}`,
+          formatId: formatIdOf(attributes),
           oddities: [
             fonts[Number(attributes.fontId ?? 0)] ?? '',
             fills[Number(attributes.fillId ?? 0)] ?? '',
@@ -64,11 +68,14 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
         styles.at(-1)?.oddities.push(checkAlignment(attributes))
     },
   })
-  return styles.map(({ format, oddities }) => ({
-    format,
+  return styles.map(({ formatId, oddities }) => ({
+    format: formats.get(formatId) ?? `number ${formatId}`,
     oddity: hasPalette ? 'has colors of another palette' : (oddities.find((text) => text !== '') ?? null),
   }))
 }
+
+/** Reads `0101` as 101, as programs do. */
+const formatIdOf = ({ numFmtId = '0' }: Attributes): string => String(Number.parseInt(numFmtId, 10))
 
 function checkFont(path: string, attributes: Attributes): string | null {
   const element = path.slice('styleSheet/fonts/font/'.length)
