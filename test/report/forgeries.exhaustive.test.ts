@@ -350,6 +350,8 @@ function withCellOfNoRow(): string {
   const free = Array.from({ length: 1000 }, (_, cell) => cell).find((cell) => !(cell in cube.value))
   return textOf('sparse JSON-stat').replace('"value":{', `"value":{"${free}":77777,`)
 }
+/** Programs differ in which of two titles they read. */
+const DOUBLE_TITLE = { from: '"title":"Leitos"', to: '"title":"x","title":"Leitos"' }
 const TEXTS: Forgery[] = [
   ['CSV: a digit', changed('csv', /(\r\n,1200013,[^,]*,AC,)(\d)/, '$19$2'), /^line \d+/],
   ['CSV: a cell more', changed('csv', /(\r\n,1200013[^\r]*)/, '$1,7'), /cells/],
@@ -358,6 +360,12 @@ const TEXTS: Forgery[] = [
     'CSV: headers of two columns in one cell',
     changed('csv', 'municipality_code,municipality_name', '"municipality_code,municipality_name"'),
     /^the query gives the columns .*"municipality_code,municipality_name"[\s\S]*line 2 has \d cells/,
+  ],
+  [
+    'CSV: a member of the manifest twice',
+    changed('csv', DOUBLE_TITLE.from, DOUBLE_TITLE.to),
+    /cut or changed/,
+    'unreadable',
   ],
   ['CSV: a name', changed('csv', 'Boa Vista', 'Boa Visto'), /Boa Visto/],
   ['JSON: indented', () => JSON.stringify(JSON.parse(textOf('json')), null, 2), null, AGREE],
@@ -398,18 +406,22 @@ const TEXTS: Forgery[] = [
   ['JSON-stat: a status', changed('json-stat', ',"note":', ',"status":"e","note":'), /status/],
 ]
 
-function arrowWith(value: bigint | null, metadata?: string): Buffer {
+function arrowWith(value: bigint | null, [key, text]: readonly [string?, string?] = []): Buffer {
   const table: Table = tableFromIPC(report('arrow'))
   const column = [...(table.getChild('bed_capacity_existing') ?? [])] as (bigint | null)[]
   if (value !== null) column[1] = value
   const type = table.schema.fields.find(({ name }) => name === 'bed_capacity_existing')?.type
   const again = table.setChild('bed_capacity_existing', vectorFromArray(column, type as never))
-  for (const [key, text] of table.schema.metadata) again.schema.metadata.set(key, text)
-  if (metadata !== undefined) again.schema.metadata.set(metadata, '{}')
+  for (const [name, content] of table.schema.metadata) again.schema.metadata.set(name, content)
+  if (key !== undefined && text !== undefined) again.schema.metadata.set(key, text)
   return Buffer.from(tableToIPC(again, 'stream'))
 }
 
-async function parquetWith(value: bigint | null, other: Record<string, object> = {}): Promise<Buffer> {
+async function parquetWith(
+  value: bigint | null,
+  other: Record<string, object> = {},
+  manifestsOf = (manifest: string): string[] => [manifest],
+): Promise<Buffer> {
   const bytes = report('parquet')
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const metadata = parquetMetadata(file)
@@ -418,7 +430,8 @@ async function parquetWith(value: bigint | null, other: Record<string, object> =
   const columnData = names.map((name) => ({ name, data: records.map((record) => record[name]) }))
   const beds = columnData.find(({ name }) => name === 'bed_capacity_existing')
   if (value !== null && beds !== undefined) beds.data[1] = value
-  const kvMetadata = metadata.key_value_metadata?.filter(({ key }) => key === MANIFEST_KEY) ?? []
+  const { value: manifest = '' } = metadata.key_value_metadata?.find(({ key }) => key === MANIFEST_KEY) ?? {}
+  const kvMetadata = manifestsOf(manifest).map((value) => ({ key: MANIFEST_KEY, value }))
   return Buffer.from(
     parquetWriteBuffer({
       columnData,
@@ -431,6 +444,8 @@ async function parquetWith(value: bigint | null, other: Record<string, object> =
 const parquets = {
   same: await parquetWith(null),
   other: await parquetWith(1n),
+  titles: await parquetWith(null, {}, (manifest) => [manifest.replace(DOUBLE_TITLE.from, DOUBLE_TITLE.to)]),
+  manifests: await parquetWith(null, {}, (manifest) => [manifest, manifest]),
   scaled: await parquetWith(null, {
     beds_existing_per_100k: { logical_type: { type: 'DECIMAL', precision: 18, scale: 1 } },
   }),
@@ -442,7 +457,18 @@ const parquets = {
   }),
 }
 const BINARIES: Forgery[] = [
-  ['Arrow: with metadata of another program', () => arrowWith(null, 'pandas'), null, AGREE],
+  ['Arrow: with metadata of another program', () => arrowWith(null, ['pandas', '{}']), null, AGREE],
+  [
+    'Arrow: a member of the manifest twice',
+    () => {
+      const manifest = tableFromIPC(report('arrow')).schema.metadata.get(MANIFEST_KEY) ?? ''
+      return arrowWith(null, [MANIFEST_KEY, manifest.replace(DOUBLE_TITLE.from, DOUBLE_TITLE.to)])
+    },
+    /cut or changed/,
+    'unreadable',
+  ],
+  ['Parquet: a member of the manifest twice', () => parquets.titles, /cut or changed/, 'unreadable'],
+  ['Parquet: two manifests', () => parquets.manifests, /two manifests/, 'unreadable'],
   ['Arrow: a number', () => arrowWith(1n), /bed_capacity_existing/],
   [
     'Arrow: a second stream behind the first',

@@ -15,6 +15,7 @@ import type { Cell } from '../table.ts'
 import { MANIFEST_KEY } from '../writers/arrow.ts'
 import { CSV_MANIFEST_MARK } from '../writers/text.ts'
 import { jsonHead, readJson } from './json.ts'
+import { parseJson } from './json-values.ts'
 import { cellOf, type ReadReport, type ReportHead, recordReport } from './report.ts'
 import { ReportUnreadable } from './unreadable.ts'
 import { readWorkbook, readWorkbookManifest } from './workbook.ts'
@@ -116,7 +117,7 @@ async function readByFormat<Result>(path: string, readers: Readers<Result>): Pro
 const ARROW_MARK = Buffer.from('ffffffff', 'hex')
 
 const csvManifest = (bytes: Buffer): ReportManifest =>
-  parseManifest(JSON.parse(bytes.subarray(CSV_MANIFEST_MARK.length, csvManifestEnd(bytes)).toString()))
+  parseManifest(parseJson(bytes.subarray(CSV_MANIFEST_MARK.length, csvManifestEnd(bytes))))
 
 function csvManifestEnd(bytes: Buffer): number {
   const end = bytes.indexOf('\r\n')
@@ -171,8 +172,11 @@ function readCsv(bytes: Buffer): ReadReport {
 const arrayBufferOf = (bytes: Buffer): ArrayBuffer =>
   bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
 
-const parquetManifest = ({ key_value_metadata }: FileMetaData): ReportManifest =>
-  manifestIn(key_value_metadata?.find(({ key }) => key === MANIFEST_KEY)?.value, 'the Parquet file')
+function parquetManifest({ key_value_metadata = [] }: FileMetaData): ReportManifest {
+  const manifests = key_value_metadata.filter(({ key }) => key === MANIFEST_KEY)
+  if (manifests.length > 1) throw new ReportUnreadable('the Parquet file carries two manifests')
+  return manifestIn(manifests[0]?.value, 'the Parquet file')
+}
 
 async function readParquet(bytes: Buffer): Promise<ReadReport> {
   const file = arrayBufferOf(bytes)
@@ -258,5 +262,5 @@ function decimalText(words: Uint32Array, decimals: number): string {
 
 function manifestIn(text: string | undefined, where: string): ReportManifest {
   if (text === undefined) throw new ReportUnreadable(`${where} carries no manifest of sus-data`)
-  return parseManifest(JSON.parse(text))
+  return parseManifest(parseJson(Buffer.from(text)))
 }
