@@ -1,6 +1,6 @@
 /** The datasets of all areas, by name. Values only. */
 import { DATASETS } from './declarations.ts'
-import type { FieldName } from './fields.ts'
+import { type FieldName, fieldOf } from './fields.ts'
 import type { Dataset } from './types.ts'
 
 export { AREA_NAMES, type Area } from './areas.ts'
@@ -10,6 +10,10 @@ export { DATASETS }
 export type DatasetName = keyof typeof DATASETS
 
 export const datasetOf = (datasetName: DatasetName): Dataset => DATASETS[datasetName]
+
+/** @returns whether a field can be null in a dataset. Lists, the API document and Data Packages depend on it. */
+export const isNullable = ({ nullable }: Pick<Dataset, 'nullable'>, field: FieldName): boolean =>
+  fieldOf(field).nullable === true || nullable?.includes(field) === true
 
 /** @returns every stored column in file order; reference_period is in the folder name instead */
 export function storedColumns(dataset: Dataset): FieldName[] {

@@ -105,6 +105,8 @@ export interface Dataset {
   readonly detail?: readonly FieldName[]
   /** Stored columns that are never returned: for filters, joins and provenance. */
   readonly internal?: readonly FieldName[]
+  /** Fields that are null in some rows of this dataset, though never in other datasets. */
+  readonly nullable?: readonly FieldName[]
   readonly filters?: Readonly<Record<string, Filter>>
   /** Fields that a list can be sorted by. All of them are returned. */
   readonly sorts?: readonly FieldName[]

@@ -21,13 +21,15 @@ interface Described {
 }
 const connection = await (await DuckDBInstance.create()).connect()
 
-for (const kind of ['production', 'financing'] as const) {
+for (const kind of ['production', 'financing', 'vital'] as const) {
   const { releasesDir, result } = await makeSmallRelease(kind)
   for (const id of [
     result.cnes,
     result.demography,
     result.sih,
     result.sia,
+    result.sim,
+    result.sinasc,
     result.financing,
     result.analytics,
   ]) {

@@ -2041,9 +2041,9 @@ export interface components {
             race_code: string | null;
             /**
              * @description F female or M male.
-             * @enum {string}
+             * @enum {string|null}
              */
-            sex: "F" | "M";
+            sex: "F" | "M" | null;
             /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
             processing_uf: string;
             /** @description Live births. Unit: births. */
@@ -2311,16 +2311,16 @@ export interface components {
             cause_group_code: string | null;
             /**
              * @description Age in completed years, in groups of five: 00-04 to 75-79, and 80+.
-             * @enum {string}
+             * @enum {string|null}
              */
-            age_group: "00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+";
+            age_group: "00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+" | null;
             /** @description Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age. */
             infant_age_code: string | null;
             /**
              * @description F female or M male.
-             * @enum {string}
+             * @enum {string|null}
              */
-            sex: "F" | "M";
+            sex: "F" | "M" | null;
             /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
             race_code: string | null;
             /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages. */
@@ -2363,16 +2363,16 @@ export interface components {
             cause_group_code: string | null;
             /**
              * @description Age in completed years, in groups of five: 00-04 to 75-79, and 80+.
-             * @enum {string}
+             * @enum {string|null}
              */
-            age_group: "00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+";
+            age_group: "00-04" | "05-09" | "10-14" | "15-19" | "20-24" | "25-29" | "30-34" | "35-39" | "40-44" | "45-49" | "50-54" | "55-59" | "60-64" | "65-69" | "70-74" | "75-79" | "80+" | null;
             /** @description Part of the first year of life: early_neonatal (0 to 6 days), late_neonatal (7 to 27 days), post_neonatal (28 days to 11 months), unknown; null from 1 year on and for an unknown age. */
             infant_age_code: string | null;
             /**
              * @description F female or M male.
-             * @enum {string}
+             * @enum {string|null}
              */
-            sex: "F" | "M";
+            sex: "F" | "M" | null;
             /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
             race_code: string | null;
             /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages. */
@@ -2893,9 +2893,9 @@ export interface components {
             gestation_class_code: string | null;
             /**
              * @description F female or M male.
-             * @enum {string}
+             * @enum {string|null}
              */
-            sex: "F" | "M";
+            sex: "F" | "M" | null;
             /** @description Race or colour: 01 white, 02 black, 03 brown, 04 yellow, 05 indigenous, 99 not informed; null where the file has no column of it. */
             race_code: string | null;
             /** @description Place of death (LOCOCOR): 1 hospital, 2 other facility, 3 home, 4 street, 5 other, 6 indigenous village, 9 not informed. Files before 1996 publish 2 for the street and 4 for other places, and have neither other facilities nor villages. */

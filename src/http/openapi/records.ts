@@ -1,6 +1,6 @@
 /** Builds the schemas of records, list rows and their additions from the fields of the datasets. Pure. */
 import { FACILITY_LINEAGE, FACT_LINEAGE, type FactName, type Family } from '../../model/cnes/lineage.ts'
-import { DATASETS, type Dataset, type DatasetName } from '../../model/datasets.ts'
+import { DATASETS, type Dataset, type DatasetName, isNullable } from '../../model/datasets.ts'
 import { type FieldName, type FieldType, fieldOf } from '../../model/fields.ts'
 import type { Lineage } from '../../model/types.ts'
 import { codeSchema } from '../../query/lists/filters.ts'
@@ -80,11 +80,11 @@ function codesOf(dataset: Dataset, name: FieldName): Json {
 }
 
 const describeField = (dataset: Dataset, name: FieldName): Json => {
-  const { type, nullable, description, unit } = fieldOf(name)
+  const { type, description, unit } = fieldOf(name)
   const schema: Json = { ...FIELD_SCHEMAS[type], ...codesOf(dataset, name) }
   const measured = unit === undefined ? [] : [`Unit: ${unit}.`]
   return {
-    ...(nullable === true ? orNull(schema) : schema),
+    ...(isNullable(dataset, name) ? orNull(schema) : schema),
     description: [description, ...measured, ...publishedColumns(dataset.name, name)].join(' '),
   }
 }

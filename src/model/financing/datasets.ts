@@ -58,6 +58,8 @@ export const DATASETS = {
       'fund_rows',
     ],
     internal: ['source_file', 'source_cells'],
+    // Funds of states, and funds that a file of the country does not name.
+    nullable: ['municipality_ibge_code', 'source_cells'],
     description:
       'Transfers of the national health fund (FNS) by fund and year, one partition a year, named by its last month. A municipality without a row in an extract of the national file has one here without an amount.',
   },

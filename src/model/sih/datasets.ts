@@ -106,6 +106,7 @@ export const DATASETS = {
       'discharges_in_month',
     ],
     internal: [...BATCH],
+    nullable: ['age_group', 'sex'],
     description:
       'The same admissions by processing month, municipality of residence, main diagnosis, age group, sex and race. What is not known (residence, diagnosis outside CID-10, age, sex) is null.',
   },

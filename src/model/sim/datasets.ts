@@ -17,6 +17,8 @@ const KEY = [
   'place_of_death_code',
   'processing_uf',
 ] as const
+/** Null where a death does not tell it. */
+const UNKNOWN = ['age_group', 'sex'] as const
 const SOURCE_FILE = ['source_file', 'source_sha256', 'source_rows', 'publication_status'] as const
 const OF_RESIDENCE = {
   uf: { ...equals({ uf: true }), column: 'residence_uf' },
@@ -49,6 +51,7 @@ export const DATASETS = {
       'premature_ncd_deaths',
       ...SOURCE_FILE,
     ],
+    nullable: UNKNOWN,
     filters: {
       ...OF_RESIDENCE,
       ...CODE_FILTERS,
@@ -72,6 +75,7 @@ export const DATASETS = {
       ...SOURCE_FILE,
     ],
     internal: ['municipality_ibge_code'],
+    nullable: UNKNOWN,
     filters: {
       uf: equals({ uf: true }),
       occurrence_municipality_code: { kind: 'municipality', column: 'occurrence_municipality_code' },
@@ -113,6 +117,7 @@ export const DATASETS = {
       'fetal_deaths',
       ...SOURCE_FILE,
     ],
+    nullable: ['sex'],
     filters: {
       ...OF_RESIDENCE,
       cause_category_code: CODE_FILTERS.cause_category_code,

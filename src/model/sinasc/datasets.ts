@@ -40,6 +40,7 @@ export const DATASETS = {
       'source_rows',
       'publication_status',
     ],
+    nullable: ['sex'],
     filters: {
       uf: { kind: 'equals', column: 'residence_uf', values: { uf: true } },
       municipality_ibge_code: { kind: 'municipality', column: 'residence_municipality_code' },

@@ -2,7 +2,7 @@
  * Plans the statements of lists and records. In: a dataset, valid filters and a position. Out: SQL over one period's partition, or over all
  * of them, in key order. A page reads one row more than its limit, so that the caller knows whether it is the last. Pure.
  */
-import type { Dataset } from '../../model/datasets.ts'
+import { type Dataset, isNullable } from '../../model/datasets.ts'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
 import { EMPTY, ident, join, type Sql, type SqlValue, sql, TEXT, table } from '../../sql.ts'
 import { filterConditions, isAmong, whereClause } from './filters.ts'
@@ -36,8 +36,8 @@ const lastValue = (column: FieldName): string | number =>
 /** @returns the value of a key column in a position */
 export const positionValue = (column: FieldName, value: string | number | null): string | number =>
   value ?? lastValue(column)
-const keyValue = (column: FieldName, prefix: Sql = EMPTY): Sql =>
-  fieldOf(column).nullable === true
+const keyValue = (dataset: Dataset, column: FieldName, prefix: Sql = EMPTY): Sql =>
+  isNullable(dataset, column)
     ? sql`coalesce(${prefix}${ident(column)}, ${lastValue(column)})`
     : sql`${prefix}${ident(column)}`
 const columns = (fields: readonly FieldName[]): Sql => join(fields.map(ident), ', ')
@@ -50,7 +50,7 @@ export function planList(
 ): Sql {
   const order = orderOf(question)
   const conditions = conditionsOf(question)
-  if (after !== null) conditions.push(...afterKey(order, after))
+  if (after !== null) conditions.push(...afterKey(question.dataset, order, after))
   // Select the key columns even when they are not shown, because the cursor is made from them.
   const unshown = order.filter((column) => !question.dataset.fields.includes(column))
   return sql`SELECT ${columns([...unshown, ...question.dataset.fields, ...extraFields])} FROM ${source(question)}${whereClause(conditions)} ORDER BY ${columns(order)} LIMIT ${limit + 1}`
@@ -64,9 +64,12 @@ const conditionsOf = ({ dataset, filters, place = null }: ListQuestion): Sql[] =
   ...(place === null ? [] : placeConditions(place)),
 ]
 
-const matchKeys = (order: readonly FieldName[]): Sql =>
+const matchKeys = (dataset: Dataset, order: readonly FieldName[]): Sql =>
   join(
-    order.map((column) => sql`${keyValue(column, TEXT('listed.'))} = ${keyValue(column, TEXT('keys.'))}`),
+    order.map(
+      (column) =>
+        sql`${keyValue(dataset, column, TEXT('listed.'))} = ${keyValue(dataset, column, TEXT('keys.'))}`,
+    ),
     ' AND ',
   )
 
@@ -83,12 +86,14 @@ export function planSorted(
 ): Sql {
   const order = orderOf(question)
   const terms = [...orderTerms(question.sort ?? []), ...order.map(ident)]
-  const lastRowConditions = order.map((column, at) => sql`${keyValue(column)} = ${after?.[at] as SqlValue}`)
+  const lastRowConditions = order.map(
+    (column, at) => sql`${keyValue(question.dataset, column)} = ${after?.[at] as SqlValue}`,
+  )
   const afterLastRow =
     after === null
       ? EMPTY
       : sql` WHERE place > (SELECT place FROM numbered WHERE ${join(lastRowConditions, ' AND ')})`
-  return sql`WITH numbered AS (SELECT ${columns(order)}, row_number() OVER (ORDER BY ${join(terms, ', ')}) AS place FROM ${source(question)}${whereClause(conditionsOf(question))}), keys AS (SELECT * FROM numbered${afterLastRow} ORDER BY place LIMIT ${limit + 1}) SELECT ${shownColumns(question, extraFields)} FROM ${source(question)} AS listed JOIN keys ON ${matchKeys(order)} ORDER BY keys.place`
+  return sql`WITH numbered AS (SELECT ${columns(order)}, row_number() OVER (ORDER BY ${join(terms, ', ')}) AS place FROM ${source(question)}${whereClause(conditionsOf(question))}), keys AS (SELECT * FROM numbered${afterLastRow} ORDER BY place LIMIT ${limit + 1}) SELECT ${shownColumns(question, extraFields)} FROM ${source(question)} AS listed JOIN keys ON ${matchKeys(question.dataset, order)} ORDER BY keys.place`
 }
 
 /** Selects key and coordinates of the rows that may be near a point. The caller computes distances and orders by them. */
@@ -112,7 +117,7 @@ export function planKeys(
         ', ',
       )})`,
   )
-  return sql`SELECT ${shownColumns(question, extraFields)} FROM ${source(question)} AS listed JOIN (VALUES ${join(rows, ', ')}) AS keys(${columns(order)}) ON ${matchKeys(order)}`
+  return sql`SELECT ${shownColumns(question, extraFields)} FROM ${source(question)} AS listed JOIN (VALUES ${join(rows, ', ')}) AS keys(${columns(order)}) ON ${matchKeys(question.dataset, order)}`
 }
 
 const shownColumns = (question: ListQuestion, extraFields: readonly FieldName[]): Sql => {
@@ -135,16 +140,16 @@ export function planRecords(
 }
 
 /** Writes out (a, b, c) > (x, y, z). The condition on the first column alone lets DuckDB skip whole row groups. */
-function afterKey(order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {
+function afterKey(dataset: Dataset, order: readonly FieldName[], after: readonly (string | number)[]): Sql[] {
   const first = order[0]
   const steps = order.map((column, index) => {
     const equal = order
       .slice(0, index)
-      .map((before, at) => sql`${keyValue(before)} = ${after[at] as SqlValue}`)
-    return sql`(${join([...equal, sql`${keyValue(column)} > ${after[index] as SqlValue}`], ' AND ')})`
+      .map((before, at) => sql`${keyValue(dataset, before)} = ${after[at] as SqlValue}`)
+    return sql`(${join([...equal, sql`${keyValue(dataset, column)} > ${after[index] as SqlValue}`], ' AND ')})`
   })
   return [
-    ...(first === undefined ? [] : [sql`${keyValue(first)} >= ${after[0] as SqlValue}`]),
+    ...(first === undefined ? [] : [sql`${keyValue(dataset, first)} >= ${after[0] as SqlValue}`]),
     sql`(${join(steps, ' OR ')})`,
   ]
 }

@@ -3,18 +3,9 @@
  * Pure. In: a manifest. Out: a JSON value that never changes, because it contains no time.
  */
 import type { JsonValue } from '../../engine/types.ts'
-import { DATASETS, type DatasetName } from '../../model/datasets.ts'
+import { DATASETS, type DatasetName, datasetOf, isNullable } from '../../model/datasets.ts'
 import { FIELDS, type FieldName, fieldOf } from '../../model/fields.ts'
 import type { Manifest } from '../manifest.ts'
-
-/** Table → fields that are null only in this table; in responses of other tables they never are. */
-const NULL_IN: Readonly<Record<string, readonly string[]>> = {
-  // Persons of unknown sex or unknown residence.
-  hospital_admissions_by_residence: ['sex', 'residence_municipality_code'],
-  hospital_admission_flows: ['residence_municipality_code'],
-  // Funds of states, and funds that a file of the country does not name.
-  federal_health_transfers: ['municipality_ibge_code', 'source_cells'],
-}
 
 const SCHEMA = 'https://datapackage.org/profiles/2.0/datapackage.json'
 
@@ -70,14 +61,13 @@ const typeOf = (type: string): string => {
 
 /** A primary key must not contain a null. */
 const hasKey = (dataset: string, key: readonly string[]): boolean =>
-  Object.hasOwn(DATASETS, dataset) && key.every((field) => NULL_IN[dataset]?.includes(field) !== true)
+  Object.hasOwn(DATASETS, dataset) && key.every((field) => isNeverNull(dataset, field))
 
 /** Tables that no route shows, such as pre-aggregates, make no promise about nulls. */
 const isNeverNull = (dataset: string, field: string): boolean =>
   Object.hasOwn(DATASETS, dataset) &&
-  NULL_IN[dataset]?.includes(field) !== true &&
   Object.hasOwn(FIELDS, field) &&
-  fieldOf(field as FieldName).nullable !== true
+  !isNullable(datasetOf(dataset as DatasetName), field as FieldName)
 
 function describeField(dataset: string, name: string, type: string): JsonValue {
   if (!Object.hasOwn(FIELDS, name)) return { name, type: typeOf(type) }
