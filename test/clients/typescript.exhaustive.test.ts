@@ -90,6 +90,16 @@ t.test('walks a list to its end', async (t) => {
   t.equal(new Set(codes).size, codes.length)
 })
 
+t.test('walks the members of a dimension, which are paged by offset', async (t) => {
+  const path = '/v1/analytics/dimensions/{dimensionCode}/values'
+  const codes: unknown[] = []
+  for await (const { code } of pinned.list(path, { dimensionCode: 'municipality' })) codes.push(code)
+  const { pagination } = await pinned.get(path, { dimensionCode: 'municipality' })
+  t.ok(pagination.has_more)
+  t.equal(codes.length, pagination.total)
+  t.equal(new Set(codes).size, codes.length)
+})
+
 t.test('records, queries, lineage, comparisons', async (t) => {
   const { data } = await pinned.get('/v1/municipalities/{ibge_code}', { ibge_code: '1400100' })
   t.equal(data.name, 'Boa Vista')

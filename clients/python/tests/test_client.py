@@ -101,6 +101,11 @@ class Answers(unittest.TestCase):
 
     def test_members_catalog_and_explain(self) -> None:
         self.assertEqual(len(list(self.release.members("state"))), 27)
+        members = [row["code"] for row in self.release.members("municipality")]
+        total = self.release.get("analytics/dimensions/municipality/values")["pagination"]["total"]
+        self.assertGreater(total, 50)
+        self.assertEqual((len(members), len(set(members))), (total, total))
+        self.assertEqual([row["code"] for row in self.release.members("municipality", limit=100, offset=60)], members[60:])
         self.assertIn("bed_capacity_sus", [metric["code"] for metric in self.release.catalog()["metrics"]])
         self.assertIn("SELECT", json.dumps(self.release.explain(BEDS, "state")))
 

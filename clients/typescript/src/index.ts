@@ -35,10 +35,10 @@ type Members<Operation, Location extends 'path' | 'query'> = Operation extends {
     ? object
     : NonNullable<Values>
   : object
+/** Position of a page. Members of dimensions are paged by offset, all other lists by cursor. */
+type Pagination = Schemas['Pagination' | 'MemberPagination']
 export type ListPath = {
-  [Path in GetPath]: Answer<Path> extends { data: unknown[]; pagination: Schemas['Pagination'] }
-    ? Path
-    : never
+  [Path in GetPath]: Answer<Path> extends { data: unknown[]; pagination: Pagination } ? Path : never
 }[GetPath]
 export type Item<Path extends ListPath> = Answer<Path> extends { data: (infer Element)[] } ? Element : never
 
@@ -92,19 +92,23 @@ export class SusData {
     params: Params<Path>,
     options?: RequestOptions,
   ): AsyncGenerator<Item<Path>> {
-    let cursor: string | null = null
-    do {
-      const page = (await this.get(
+    let position: { readonly cursor?: string | null; readonly offset?: number } = {}
+    for (;;) {
+      const { data, pagination } = (await this.get(
         path,
-        (cursor === null ? params : { ...params, cursor }) as Params<Path>,
+        { ...params, ...position } as Params<Path>,
         options,
       )) as {
         readonly data: Item<Path>[]
-        readonly pagination: Schemas['Pagination']
+        readonly pagination: Pagination
       }
-      yield* page.data
-      cursor = page.pagination.next_cursor
-    } while (cursor !== null)
+      yield* data
+      if (!pagination.has_more) return
+      position =
+        'offset' in pagination
+          ? { offset: pagination.offset + data.length }
+          : { cursor: pagination.next_cursor }
+    }
   }
 
   query(body: Query, options?: RequestOptions): Promise<Schemas['AnalyticsQueryResponse']> {

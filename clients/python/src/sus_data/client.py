@@ -119,10 +119,14 @@ class Release:
             while True:
                 page = self._transport.json("GET", f"/v1/{path.strip('/')}", parameters)
                 yield from page["data"]
-                cursor = page.get("pagination", {}).get("next_cursor")
-                if cursor is None:
+                pagination = page.get("pagination", {})
+                if not pagination.get("has_more"):
                     return
-                parameters = {**parameters, "cursor": cursor}
+                # Members of dimensions are paged by offset, all other lists by cursor.
+                if "offset" in pagination:
+                    parameters = {**parameters, "offset": pagination["offset"] + len(page["data"])}
+                else:
+                    parameters = {**parameters, "cursor": pagination["next_cursor"]}
 
         return Rows(walk)
 
