@@ -254,6 +254,14 @@ t.test('municipalities stand beside sums that have the funds of states, and a no
   const byMunicipality = { group_by: ['state', 'municipality'] }
   t.equal(await noted({ ...byMunicipality, share_of: ['state'] }), true)
   t.equal(await noted({ ...byMunicipality, compare_to: { with: 'state' } }), true)
+  t.equal(await noted({ ...byMunicipality, totals: [['state']] }), true)
+  t.equal(await noted({ ...byMunicipality, totals: [[]] }), true)
+  t.equal(
+    await noted({ group_by: ['health_region', 'municipality'], totals: [['health_region']] }),
+    false,
+    'regions add municipalities',
+  )
+  t.equal(await noted({ group_by: ['state'], totals: [[]] }), false)
   t.equal(
     await noted({ ...byMunicipality, compare_to: { with: 'peers' } }),
     false,
@@ -330,7 +338,17 @@ t.test('explain, catalog, members and a report', async (t) => {
   )
   const { body: catalog } = await client.get('/v1/analytics/catalog')
   const own = catalog.data.metrics.find(({ code }: { code: string }) => code === METRICS[0])
-  t.match(own, { unit: 'BRL', decimals: 2, tier: 'extended', additivity: { reference_period: 'additive' } })
+  t.match(own, {
+    unit: 'BRL',
+    decimals: 2,
+    tier: 'extended',
+    additivity: {
+      reference_period: 'additive',
+      state: 'additive',
+      municipality: 'non_additive',
+      health_region: 'non_additive',
+    },
+  })
   const { body: months } = await client.get('/v1/analytics/dimensions/reference_period/values')
   t.ok(months.data.some(({ code }: { code: string }) => code === '2024-12'))
   // Beside members stand the funds that the published file has rows of.

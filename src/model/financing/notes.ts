@@ -27,12 +27,12 @@ export const NOTES = {
       `${name('federal_health_transfers')} ${period}: the published file has no row of ${funds} funds of ${state}; what needs one of them is null.`,
   }),
   transfers_of_all_funds: declare({
-    when: 'Rows by municipality count the funds of municipalities, and their shares and comparators also those of states.',
+    when: 'Rows by municipality count the funds of municipalities, and their totals, shares and comparators also those of states.',
     params: {},
     pt: (_, name) =>
-      `${name('federal_health_transfers')}: as linhas contam os fundos municipais; o nível das participações e o lugar maior contam também os fundos estaduais.`,
+      `${name('federal_health_transfers')}: as linhas contam os fundos municipais; os totais, o nível das participações e o lugar maior contam também os fundos estaduais.`,
     en: (_, name) =>
-      `${name('federal_health_transfers')}: the rows count funds of municipalities; the level of shares and the larger place count those of states, too.`,
+      `${name('federal_health_transfers')}: the rows count funds of municipalities; totals, the level of shares and the larger place count those of states, too.`,
   }),
   transfers_missing_municipalities: declare({
     when: 'The published file has no row of some municipalities.',

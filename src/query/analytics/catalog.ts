@@ -23,6 +23,7 @@ import { sheetOf } from '../../model/sheets/sheets.ts'
 import type { MetricPart, RatioMetric } from '../../model/types.ts'
 import { nearest } from '../nearest.ts'
 import { allowedDimensions } from './checks.ts'
+import { isBelowState } from './datasets/funds.ts'
 import { describeBands } from './options/peers.ts'
 
 export function listCatalog(capabilities: readonly Capability[], language: 'pt' | 'en'): Catalog {
@@ -170,9 +171,12 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): CatalogMetric 
     decimals: decimalsOfMetric(code),
     tier: metric.tier,
     kind: metric.kind,
-    // Stocks add up over places and kinds, flows over months too. Distinct counts and ratios never add up.
+    // Stocks add up over places and kinds, flows over months too. Distinct counts and ratios never add up. Transfers by municipality
+    // lack the funds of states.
     additivity: Object.fromEntries(
       dimensions.map((dimension) => {
+        if (numerator.dataset === 'federal_health_transfers' && isBelowState(dimension))
+          return [dimension, 'non_additive']
         const semi = isTime(dimension) && !isFlowMetric(code) ? 'semi_additive' : 'additive'
         return [dimension, isAdditive ? semi : 'non_additive']
       }),

@@ -287,7 +287,7 @@ export function transferNotes(metrics: readonly MetricNeeds[], view: ReleaseView
   ]
 }
 
-/** Notes that a share or a comparator counts funds of states, which the rows do not. @param larger levels beside the rows; null: none */
+/** Notes that totals, a share or a comparator count funds of states, which the rows do not. @param larger levels beside the rows; null: none */
 export function noteFunds(rows: AggregatePlan, larger: readonly (AggregatePlan | null)[]): Note[] {
   const isOfAll = (dataset: DatasetPlan): boolean =>
     dataset.dataset === TRANSFERS && !excludesStateFunds(dataset)

@@ -106,7 +106,7 @@ export function planQuery(
     ...rows.notes,
     ...totals.flatMap((total) => total.notes),
     ...noteMissingShares(rows),
-    ...noteFunds(rows, [shareBase, comparator?.plan ?? null]),
+    ...noteFunds(rows, [...totals, shareBase, comparator?.plan ?? null]),
     ...noteLimits(rows),
     ...notePreliminary(rows),
     ...notePrices(rows),
