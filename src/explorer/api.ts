@@ -55,6 +55,7 @@ export interface Meta {
   readonly release_id?: string
   readonly synthetic?: boolean
   readonly reference_period?: string
+  readonly notes?: readonly Note[]
 }
 
 export interface Answer<Data> {

@@ -12,7 +12,7 @@ import type {
 import { describeCodes } from './codes.ts'
 import { COMPARE_OUTPUT, EXPLAIN_OUTPUT, LINEAGE_OUTPUT, QUERY_OUTPUT } from './output-schemas.ts'
 import { bodyOf, OPTIONS, PAGED, QUESTION, questionOf } from './question.ts'
-import { type Arguments, integer, originOfAnswer, releaseId, type Tool, text } from './tool.ts'
+import { type Arguments, integer, notesOf, originOfAnswer, releaseId, type Tool, text } from './tool.ts'
 import type { Context } from './tools.ts'
 
 const PATH = '/v1/analytics'
@@ -25,10 +25,6 @@ function linkOf({ meta }: QueryAnswer, origin: string, page: object): string | n
   const link = `${origin}${PATH}/query?${new URLSearchParams({ q })}`
   return link.length > LINK_MAX ? null : link
 }
-
-/** Keeps code and sentence of notes. The sentence has the parameters, whose lists of months and states would be too long here. */
-const notesOf = ({ notes = [] }: { readonly notes?: readonly Note[] }) =>
-  notes.map(({ code, message }) => ({ code, message }))
 
 const identity = (answer: QueryAnswer, origin: string, page: object = {}) => ({
   ...originOfAnswer(answer.meta),
@@ -69,20 +65,38 @@ const WITHOUT_UNIT: readonly (string | undefined)[] = ['ratio', 'significance', 
 /** Rows shown of each level of totals. */
 const TOTALS_SHOWN = 20
 
+/** A metric of a query: a code of the catalog, a metric with filters, or a ratio, which has no unit. */
+type QueryMetric = string | { readonly as: string; readonly metric?: string; readonly label?: string }
+
 /** @returns name, label and unit of each column. A suffix of a metric's code marks derived values, such as its share. */
-async function columnsOf(api: Api, groups: readonly string[], values: readonly string[]) {
+async function columnsOf(
+  api: Api,
+  groups: readonly string[],
+  values: readonly string[],
+  metrics: readonly QueryMetric[],
+  notes: readonly Note[] = [],
+) {
   const { data } = await api.get<{ readonly data: Catalog }>(`${PATH}/catalog`)
   const labels = new Map(data.dimensions.map(({ code, label }) => [code, label]))
+  const definitions = new Map(
+    metrics.flatMap((metric) => (typeof metric === 'string' ? [] : [[metric.as, metric]])),
+  )
+  const prices = notes.find((note) => note.code === 'constant_prices')
   return [
     ...groups.flatMap((code) => [{ name: `${code}_code` }, { name: code, label: labels.get(code) ?? code }]),
     ...values.map((name) => {
       const [code = '', suffix] = name.split('__')
-      const metric = data.metrics.find((candidate) => candidate.code === code)
+      const definition = definitions.get(code)
+      const catalogCode = definition === undefined ? code : definition.metric
+      const metric = data.metrics.find((candidate) => candidate.code === catalogCode)
+      const isPriced = prices?.metrics.includes(code) === true
+      const unit = isPriced ? metric?.unit.replace(/^BRL/, `BRL of ${prices.prices_of}`) : metric?.unit
+      const label = `${definition?.label ?? metric?.label ?? code}${isPriced ? ` (BRL of ${prices.prices_of})` : ''}`
       const isPercent = suffix === 'share' || suffix === 'change_percent' || suffix === 'percentile'
       return {
         name,
-        label: `${metric?.label ?? code}${suffix === undefined ? '' : ` (${suffix})`}`,
-        unit: WITHOUT_UNIT.includes(suffix) ? undefined : isPercent ? '%' : metric?.unit,
+        label: `${label}${suffix === undefined ? '' : ` (${suffix})`}`,
+        unit: WITHOUT_UNIT.includes(suffix) ? undefined : isPercent ? '%' : unit,
       }
     }),
   ]
@@ -100,7 +114,7 @@ async function query(args: Arguments, context: Context): Promise<object> {
     group_by: groups,
     filters = [],
   } = answer.meta.query as {
-    metrics: (string | { as: string })[]
+    metrics: QueryMetric[]
     group_by: string[]
     filters?: unknown[]
   }
@@ -121,7 +135,7 @@ async function query(args: Arguments, context: Context): Promise<object> {
     await Promise.all(checkedFilters.map((filter) => describeCodes(filter, api, release_id)))
   ).flat()
   return {
-    columns: await columnsOf(api, groups, values),
+    columns: await columnsOf(api, groups, values, metrics, answer.meta.notes),
     rows: answer.data.map((row) => cellsOf(row, groups, values)),
     total_rows,
     ...(has_more ? { next_offset: offset + answer.data.length } : {}),

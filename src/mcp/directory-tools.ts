@@ -1,7 +1,16 @@
 /** Tools that find metrics, dimensions, members, facilities and releases. In: arguments. Out: short lists. */
 import type { Answer, Catalog, Member, Metric, Page, ReleaseInfo } from '../explorer/api.ts'
 import { CATALOG_OUTPUT, FACILITY_OUTPUT, MEMBERS_OUTPUT, RELEASES_OUTPUT } from './output-schemas.ts'
-import { type Arguments, addressOf, integer, originOfAnswer, pathPart, type Tool, text } from './tool.ts'
+import {
+  type Arguments,
+  addressOf,
+  integer,
+  notesOf,
+  originOfAnswer,
+  pathPart,
+  type Tool,
+  text,
+} from './tool.ts'
 import type { Context } from './tools.ts'
 
 const CATALOG = '/v1/analytics/catalog'
@@ -77,9 +86,12 @@ async function catalog({ search, metric }: Arguments, { api, origin }: Context):
   const words = [search, metric].find((argument) => typeof argument === 'string' && argument.trim() !== '')
   if (typeof words === 'string') {
     const { found, hasAll } = searchMetrics(data.metrics, words)
+    const note = [
+      ...(metric === undefined ? [] : ['There is no metric of this code; these have its words.']),
+      ...(hasAll ? [] : ['No metric has all of these words; these have the most of them.']),
+    ].join(' ')
     return {
-      ...(metric === undefined ? {} : { note: 'There is no metric of this code; these have its words.' }),
-      ...(hasAll ? {} : { note: 'No metric has all of these words; these have the most of them.' }),
+      ...(note === '' ? {} : { note }),
       metrics: found.slice(0, METRICS_SHOWN).map(found.length > METRICS_IN_FULL ? summarize : describeInFull),
       found: found.length,
       ...(found.length > METRICS_IN_FULL
@@ -110,6 +122,7 @@ async function members(args: Arguments, { api, origin }: Context): Promise<objec
     offset,
   })
   const { data, pagination, meta } = await api.get<Page<Member>>(address)
+  const notes = notesOf(meta)
   return {
     dimension,
     members: data.map(({ code, name, parent }) => ({
@@ -121,6 +134,7 @@ async function members(args: Arguments, { api, origin }: Context): Promise<objec
     ...(data.length === 0 && search !== undefined
       ? { note: 'No name has these words and no code begins so; without search all members are listed.' }
       : {}),
+    ...(notes.length === 0 ? {} : { notes }),
     ...originOfAnswer(meta),
     link: origin + address,
   }
@@ -154,15 +168,23 @@ async function facility(args: Arguments, { api, origin }: Context): Promise<obje
   if (cnes_code !== undefined) {
     const address = `/v1/facilities/${pathPart(cnes_code)}`
     const { data, meta } = await api.get<Answer<object>>(address)
-    return { facility: data, ...originOfAnswer(meta), link: origin + address }
+    const notes = notesOf(meta)
+    return {
+      facility: data,
+      ...(notes.length === 0 ? {} : { notes }),
+      ...originOfAnswer(meta),
+      link: origin + address,
+    }
   }
   const address = addressOf('/v1/facilities', { ...filters, limit, count: 'true' })
   const { data, pagination, meta } = await api.get<Page<Readonly<Record<string, unknown>>>>(address)
+  const notes = notesOf(meta)
   return {
     facilities: data.map((row) =>
       Object.fromEntries(FACILITY_FIELDS.flatMap((name) => (name in row ? [[name, row[name]]] : []))),
     ),
     total: pagination.total,
+    ...(notes.length === 0 ? {} : { notes }),
     ...originOfAnswer(meta),
     link: origin + address,
   }
@@ -175,7 +197,8 @@ async function releases(_args: Arguments, { api, origin }: Context): Promise<obj
       .filter(({ area }) => area === 'analytics')
       .map(({ release_id, periods, promoted, synthetic }) => ({
         release_id,
-        first_period: periods[0],
+        // The month 00 holds deaths and births without a month.
+        first_period: periods.find((period) => !period.endsWith('-00')),
         last_period: periods.at(-1),
         in_service: promoted,
         ...(synthetic ? { synthetic } : {}),

@@ -203,6 +203,7 @@ export const MEMBERS_OUTPUT = object(
     ),
     total: count('Members that the search finds, or all of them.'),
     note: string(),
+    notes: NOTES,
     ...ORIGIN,
     link: LINK,
   },
@@ -213,7 +214,12 @@ export const FACILITY_OUTPUT = object(
   {
     facility: { type: 'object', description: 'The whole record of one facility.' },
     facilities: list(ANY_OBJECT),
-    total: count('Facilities that the filters take.'),
+    total: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Facilities that the filters take; null where some were not collected, as notes say.',
+    },
+    notes: NOTES,
     ...ORIGIN,
     link: LINK,
   },
@@ -226,7 +232,7 @@ export const RELEASES_OUTPUT = object(
       object(
         {
           release_id: string(),
-          first_period: string(),
+          first_period: string('First month; the month 00 of deaths and births without a month is left out.'),
           last_period: string(),
           in_service: { type: 'boolean' },
           synthetic: ORIGIN.synthetic,

@@ -1,5 +1,5 @@
 /** Types of tools, and helpers for their arguments and answers. Pure. */
-import type { Meta } from '../explorer/api.ts'
+import type { Meta, Note } from '../explorer/api.ts'
 import { RELEASE_ID_MAX, SEARCH_MAX } from '../text-limits.ts'
 import type { Outputs } from './output-schemas.ts'
 import type { Context } from './tools.ts'
@@ -44,6 +44,10 @@ export const strings = (description: string): Property => ({
   items: { type: 'string' },
   description,
 })
+
+/** Keeps code and sentence of notes. The sentence has the parameters, whose lists of months and states would be too long here. */
+export const notesOf = ({ notes = [] }: { readonly notes?: readonly Note[] }) =>
+  notes.map(({ code, message }) => ({ code, message }))
 
 export const originOfAnswer = ({ release_id, synthetic, reference_period }: Meta) => ({
   release_id,

@@ -205,6 +205,16 @@ t.test('documents without the envelope', async (t) => {
   t.match(geo.headers['content-type'], /geo\+json/)
   t.equal(JSON.parse(geo.text).type, 'FeatureCollection')
   const topo = await client.get(url('state'), { accept: 'application/topo+json' })
+  for (const [format, accept, status] of [
+    ['topojson', 'application/geo+json', 406],
+    ['geojson', 'application/topo+json', 406],
+    ['geojson', 'application/geo+json', 200],
+    ['topojson', '*/*', 200],
+    ['geojson', 'application/json', 200],
+  ] as const) {
+    const answer = await client.get(url('state', `?format=${format}`), { accept })
+    t.equal(answer.status, status, `${format} as ${accept}`)
+  }
   t.equal(JSON.parse(topo.text).type, 'Topology')
   const envelope = await client.get(url('state'))
   t.equal(

@@ -19,7 +19,7 @@ import {
 } from '../../query/outlines/outlines.ts'
 import type { ReleaseView } from '../../release/view.ts'
 import { toByteString } from '../../rows/row-store.ts'
-import { JSON_NAME, preferredType } from '../request/formats.ts'
+import { formatOf, JSON_NAME, preferredType } from '../request/formats.ts'
 import type { Call, Result, Route } from '../route.ts'
 
 /** Content types without the envelope. */
@@ -65,7 +65,14 @@ async function answerOutlines({ parameters, query, view, engine, headers }: Call
   const states = query.uf === undefined ? null : new Set(codesIn(query.uf))
   requireOutlines(view)
   requireDimension(level, view, null)
-  const type = preferredType(headers, [JSON_NAME, GEOJSON_TYPE, TOPOJSON_TYPE]) ?? JSON_NAME
+  const types = [
+    JSON_NAME,
+    ...(query.format === 'topojson' ? [] : [GEOJSON_TYPE]),
+    ...(query.format === 'geojson' ? [] : [TOPOJSON_TYPE]),
+  ]
+  // An address that names a format refuses the media type of the other one.
+  formatOf(types, headers)
+  const type = preferredType(headers, types)
   const format = (query.format ?? (type === GEOJSON_TYPE ? 'geojson' : 'topojson')) as OutlineFormat
   const fullMesh = await meshOf(view, engine)
   const detail = query.detail === 'overview' ? 'overview' : 'full'
