@@ -12,6 +12,7 @@ import { withFacilities } from './include-facility.ts'
 import { choosePeriod } from './periods.ts'
 import { type Records, sourceOf } from './source.ts'
 import { resolveTerritories } from './territories.ts'
+import { requireYears } from './years.ts'
 
 export interface ListParams {
   readonly dataset: Dataset
@@ -31,12 +32,13 @@ export interface List {
   readonly remarks: readonly Note[]
 }
 
-/** Resolves territories and the period of a list. @throws AppError 'dimension_not_loaded', 'invalid_request' for the period */
+/** Resolves territories and the period of a list. @throws AppError 'dimension_not_loaded', 'invalid_request' for the period or year */
 export async function resolveList(params: ListParams, records: Records): Promise<List> {
   const { dataset, sort, place } = params
   const { release } = records
   const name = dataset.name as DatasetName
   const table = tableOf(name)
+  await requireYears(dataset, params.filters, records)
   const filters = resolveTerritories(dataset, params.filters, release)
   const facilityStates = await statesOfFilters(table, filters, records)
   // In a complete release the period and the notes do not depend on states.
