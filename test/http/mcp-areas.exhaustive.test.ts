@@ -1,4 +1,4 @@
-/** Tools of MCP over releases with deaths and births, and prices: units, labels, months and notes. */
+/** Tools of MCP over releases with deaths and births, and prices: units, labels, months and notes of searches. */
 import t from 'tap'
 import { type Context, callTool } from '../../src/mcp/tools.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
@@ -72,18 +72,4 @@ t.test('a search for an unknown metric without all words says both', async (t) =
   const { note } = await call('catalog', { metric: 'leitos xyzzy' })
   t.match(note, /no metric of this code/)
   t.match(note, /No metric has all of these words/)
-})
-
-t.test('the note of a total that is null is passed on', async (t) => {
-  const note = { code: 'not_collected', message: 'Not collected for SP.', states: ['SP'] }
-  const page = { data: [], pagination: { total: null }, meta: { release_id: 'r', notes: [note] } }
-  const api = { get: async () => page } as unknown as Context['api']
-  for (const [name, args] of [
-    ['facility', {}],
-    ['facility', { cnes_code: '1234567' }],
-    ['members', { dimension: 'state' }],
-  ] as const) {
-    const result = await callTool(name, args, { api, origin: '', version: '0' })
-    t.match(result?.structuredContent, { notes: [{ code: note.code, message: note.message }] }, name)
-  }
 })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
 import t, { type Test } from 'tap'
 import { importPaths } from '../../src/import/import.ts'
+import { type Context, callTool } from '../../src/mcp/tools.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { changeBase, IBGE, importChanged } from '../fixtures/changed-base.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
@@ -270,4 +271,12 @@ t.test('a release of before, without is_linked_sus', async (t) => {
   t.equal(status, 200, text)
   t.strictSame(answer.data[0].metrics, { facilities_count: 2, facilities_linked_sus: null })
   t.match(answer.meta.notes, [{ code: 'sus_link_not_published' }])
+})
+
+t.test('the MCP tool of facilities passes on why a total is null', async (t) => {
+  const api = { get: async (path: string) => (await plain.get(path)).body } as Context['api']
+  const call = async (args: object) =>
+    (await callTool('facility', args, { api, origin: '', version: '0' }))?.structuredContent
+  t.match(await call({ uf: 'AC' }), { total: null, notes: [{ code: 'not_collected', message: /AC/ }] })
+  t.match(await call({ uf: 'RR' }), { total: 2, notes: undefined })
 })
