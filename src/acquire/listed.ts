@@ -187,9 +187,11 @@ const isPreferred = ({ source, folder }: ListedFile, other: ListedFile): boolean
   return source.isYearly === true && paths.indexOf(folder) < paths.indexOf(other.folder)
 }
 
-/** True for a name that the publisher changed in case only. */
-const isRespelled = (name: string, other: string): boolean =>
-  name !== other && name.toLowerCase() === other.toLowerCase()
+/** True for a file of which the publisher changed the name in case only. */
+const isRespelled = (file: ListedFile, other: ListedFile): boolean =>
+  file.folder === other.folder &&
+  file.name !== other.name &&
+  file.name.toLowerCase() === other.name.toLowerCase()
 
 /** True if a file is of a later edition, by its period or its folder. Years of one edition of population do not replace each other. */
 const isLaterEdition = ({ source, folder, period }: ListedFile, other: ListedFile): boolean =>
@@ -207,6 +209,24 @@ function isNewer(part: AcquiredFile | null, other: AcquiredFile | null): boolean
   return TIME.test(time) && TIME.test(before)
     ? time > before
     : (part.retrieved_at ?? '') > (other.retrieved_at ?? '')
+}
+
+/** True if a published file takes the place of one that is here. @param record, otherRecord where each was fetched */
+function replaces(
+  file: ListedFile,
+  record: AcquiredFile | null,
+  other: ListedFile,
+  otherRecord: AcquiredFile | null,
+): boolean {
+  const { source, folder, uf, period } = file
+  if (isRespelled(file, other) || isLaterEdition(file, other)) return true
+  if (isByYear(source) && isNewer(record, otherRecord)) {
+    const [time, otherTime] = [record?.server_time ?? null, otherRecord?.server_time ?? null]
+    if (!areOfOneEdition(time, otherTime)) return true
+  }
+  const isOfSamePeriod = uf === other.uf && period === other.period
+  const mayReplace = source.completeness !== 'newest' || folder === other.folder
+  return isOfSamePeriod && mayReplace && (isPreferred(file, other) || isNewer(record, otherRecord))
 }
 
 /** @returns a sentence for each file that lost its name */
@@ -232,22 +252,11 @@ export async function retireOthers(
         const path = localOf(folder, name)
         const [other] = matchFiles(source, folder, [{ name, bytes: null, time: null }], options.states)
         if (other === undefined || chosenPaths.has(path)) continue
+        const record = snapshots.recordOf(path)
         const isReplaced = files.some((file) => {
-          const [record, otherRecord] = [
-            snapshots.recordOf(localOf(file.folder, file.name)),
-            snapshots.recordOf(path),
-          ]
-          return (
-            (file.folder === folder && isRespelled(name, file.name) && names.includes(file.name)) ||
-            isLaterEdition(file, other) ||
-            (file.uf === other.uf &&
-              file.period === other.period &&
-              (source.completeness !== 'newest' || file.folder === folder) &&
-              (isPreferred(file, other) || isNewer(record, otherRecord))) ||
-            (isByYear(source) &&
-              isNewer(record, otherRecord) &&
-              !areOfOneEdition(record?.server_time ?? null, otherRecord?.server_time ?? null))
-          )
+          // Some file systems ignore case in names: there a file renamed in case only is still the same file.
+          if (isRespelled(file, other) && !names.includes(file.name)) return false
+          return replaces(file, snapshots.recordOf(localOf(file.folder, file.name)), other, record)
         })
         if (!isReplaced) continue
         await snapshots.retire(path)
