@@ -142,15 +142,24 @@ function isNotOlder(after: ReleaseView, before: ReleaseView): PromotionCheck {
 }
 
 /**
- * Requires each table, period and state of the release in service. A release of national bases may begin later, because an import
- * of the next base alone has only its month.
+ * Requires each table, month (or year, in areas by year) and state of the release in service. A release that begins with a national
+ * base may lack the months before it, because an import of the next base has only its month.
  */
 function coversAsMuch(after: ReleaseView, before: ReleaseView): PromotionCheck {
   const lost = FACT_TABLES.flatMap((table) => {
-    const [first = 0] = collectedPeriods(after, table)
+    // A year of transfers is named by its last month, which moves as the year goes on.
+    const isByYear = areaOf(datasetOf(table).area).periods === 'years'
+    const spanOf = (period: number): number => (isByYear ? Math.floor(period / 100) : period)
+    const periods = collectedPeriods(after, table)
+    const [first = 0] = periods
+    const beginsWithBase = coverageOf(after, table, first)?.family === 'base'
     return collectedPeriods(before, table).flatMap((period) => {
-      if (coverageOf(before, table, period)?.family === 'base' && period < first) return []
-      const collected = statesCollected(after, table, period)
+      if (beginsWithBase && period < first) return []
+      const collected = new Set(
+        periods
+          .filter((other) => spanOf(other) === spanOf(period))
+          .flatMap((other) => [...statesCollected(after, table, other)]),
+      )
       const states = [...statesCollected(before, table, period)].filter((uf) => !collected.has(uf))
       if (states.length === 0) return []
       const named = states.length === ALL_STATES.size ? 'all states' : states.join(', ')
