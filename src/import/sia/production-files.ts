@@ -197,7 +197,8 @@ class ProductionAggregator {
       if (this.#hasValueParts && price !== undefined) {
         let sum = approvedQuantity * integerCell(bytes, start + price.offset, price.length, 2)
         for (const { offset, length } of complements) sum += integerCell(bytes, start + offset, length, 2)
-        if (sum !== approvedCents) this.#unequalRows += 1
+        // A sum with an empty part is not a number, and cannot be compared.
+        if (!Number.isNaN(sum) && sum !== approvedCents) this.#unequalRows += 1
       }
       this.#loadedRows += 1
       if (bytes[start + status.offset] === NOT_APPROVED) this.#notApprovedRows += 1

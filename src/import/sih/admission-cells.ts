@@ -14,7 +14,7 @@ const DOT = 0x2e
 const MINUS = 0x2d
 
 /**
- * Parses a dBase number into an integer in units of its last decimal, such as cents. An empty cell is no 0: nobody knows its value.
+ * Parses a dBase number into an integer in units of its last decimal, such as cents. An empty cell is unknown, not 0.
  * @param decimals number of decimals in the result; missing ones are filled with zeros
  * @returns NaN for an empty cell, any other content, or more decimals
  */

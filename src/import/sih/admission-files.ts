@@ -267,7 +267,9 @@ class AdmissionAggregator {
         this.#setAside.push({ row, reason: 'no_procedure' })
         return
       }
-      if (partColumns !== null && sumCents(bytes, start, partColumns) !== total) this.#unequalRows += 1
+      // A sum with an empty part is not a number, and cannot be compared.
+      const parts = partColumns === null ? total : sumCents(bytes, start, partColumns)
+      if (!Number.isNaN(parts) && parts !== total) this.#unequalRows += 1
       if (identity !== '1' && identity !== '3' && identity !== '5') this.#otherKindRows += 1
       const facility = facilityOf(readCell(bytes, start, 'CNES'))
       const municipality = municipalityOf(readCell(bytes, start, 'MUNIC_MOV'))
