@@ -124,9 +124,6 @@ async function help(): Promise<string> {
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { syscall } = error as NodeJS.ErrnoException
-  // A fetch keeps a file whose size and time are those of the publisher, also when its bytes are damaged.
-  if (error.name === 'ImportError' && /Fetch the (file|archive) again/.test(error.message))
-    return `${error.message} Delete it first if sus-data fetch stored it.`
   if (error instanceof UsageError || OPERATOR_ERRORS.has(error.name) || syscall !== undefined)
     return error.message
   return error.stack ?? error.message

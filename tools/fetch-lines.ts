@@ -39,7 +39,7 @@ export function reportFetch(report: FetchReport, isDry: boolean): string[] {
           ({ path }) => `changed at the publisher: ${path} (the older one is kept in .versions)`,
         ),
         fetched.length === 0 && isComplete
-          ? `nothing new: all ${present.length} files are here already`
+          ? `nothing new: all ${present.length} files are here already; delete a damaged one to fetch it again`
           : `fetched ${fetched.length} files, ${formatBytes(sum(fetched))}; ${present.length} were here already`,
       ]
   const gaps = report.missing

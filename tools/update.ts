@@ -195,7 +195,7 @@ async function updateRelease(
       at: 'import',
       reasons: [imported.message],
       remedy:
-        'nothing was changed; run sus-data import on the folder of snapshots to see it in full. Delete a damaged file before the next run fetches it again',
+        'nothing was changed; run sus-data import on the folder of snapshots to see it in full. If a file is damaged, delete it, so that the next run fetches it again',
       ...base,
     }
   const { analytics } = imported

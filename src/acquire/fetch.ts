@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { isFullDisk } from '../files.ts'
 import type { Settings } from '../settings.ts'
 import { fetchDocument } from './documents.ts'
-import { findUnlisted, type ListedPlan, readListings, retireOthers } from './listed.ts'
+import { findUnlisted, gapsBeside, type ListedPlan, readListings, retireOthers } from './listed.ts'
 import type { Gap, ListedFile, Scope } from './plan.ts'
 import { hasEqualChecksums } from './probe.ts'
 import { CONNECTIONS_MAX, PUBLISHER, publicAddress } from './publishers.ts'
@@ -150,12 +150,13 @@ class FetchRun {
       this.#warnings.push(...(await retireOthers(listed.chosen, this.#snapshots, this.#options)))
       this.#snapshots.flush()
     }
-    this.#addUnlisted(listed)
+    const unlisted = findUnlisted(listed.chosen, this.#options)
+    this.#addUnlisted(unlisted)
     const byHand = join(into, BY_HAND_FOLDER)
     const here = [...this.#files.values()].filter(({ path }) => existsSync(join(into, path)))
     return {
       files: [...this.#files.values()],
-      missing: listed.missing,
+      missing: gapsBeside(unlisted, listed.missing),
       failures: this.#failures,
       warnings: this.#warnings,
       by_hand: sources.flatMap((source) =>
@@ -273,9 +274,9 @@ class FetchRun {
   }
 
   /** Adds files that are here and no longer listed, so that an import goes on reading them. */
-  #addUnlisted({ chosen }: ListedPlan): void {
+  #addUnlisted(unlisted: readonly ListedFile[]): void {
     const { into } = this.#options
-    for (const { source, folder, name, period } of findUnlisted(chosen, this.#options)) {
+    for (const { source, folder, name, period } of unlisted) {
       const path = join(source.publisher, ...folder.split('/'), name)
       const bytes = sizeOf(join(into, path))
       const reason = 'is no longer listed; the file that is here is kept and used'

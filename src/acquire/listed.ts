@@ -8,7 +8,7 @@ import type { AcquiredFile } from '../release/acquisition.ts'
 import { openListings } from './listings.ts'
 import {
   areOfOneEdition,
-  findOlderEditions,
+  findOtherEditions,
   foldersOf,
   type Gap,
   isByYear,
@@ -135,10 +135,10 @@ export async function readListings(
     const files = filesBySource.get(source) ?? []
     const planned = planNewest(files, options)
     choose(source, planned)
-    const older = findOlderEditions(files, options).map(({ name }) => name)
-    if (older.length > 0)
+    const others = findOtherEditions(files, options).map(({ name }) => name)
+    if (others.length > 0)
       notes.push(
-        `${older.sort().join(', ')}: of an older edition than ${planned[0]?.name}, which an import does not combine; left out`,
+        `${others.sort().join(', ')}: of another edition than ${planned[0]?.name}, which an import does not combine; left out`,
       )
   }
   return { chosen, missing, newest, failures, notes }
@@ -193,11 +193,9 @@ const isRespelled = (file: ListedFile, other: ListedFile): boolean =>
   file.name !== other.name &&
   file.name.toLowerCase() === other.name.toLowerCase()
 
-/** True if a file is of a later edition, by its period or its folder. Years of one edition of population do not replace each other. */
-const isLaterEdition = ({ source, folder, period }: ListedFile, other: ListedFile): boolean =>
-  source.completeness === 'newest' &&
-  !isByYear(source) &&
-  (period > other.period || (period === other.period && folder > other.folder))
+/** True if a file is of a later edition, by its period or its folder. */
+const isLaterEdition = ({ folder, period }: ListedFile, other: ListedFile): boolean =>
+  period > other.period || (period === other.period && folder > other.folder)
 
 /**
  * Tells parts that the publisher made anew from a part that a listing lacks by mistake. Only the first have a later time than the
@@ -219,7 +217,9 @@ function replaces(
   otherRecord: AcquiredFile | null,
 ): boolean {
   const { source, folder, uf, period } = file
-  if (isRespelled(file, other) || isLaterEdition(file, other)) return true
+  if (isRespelled(file, other)) return true
+  // Names of editions follow no pattern, so whatever is not of a later edition than the newest gives way to it.
+  if (source.completeness === 'newest' && !isByYear(source)) return !isLaterEdition(other, file)
   if (isByYear(source) && isNewer(record, otherRecord)) {
     const [time, otherTime] = [record?.server_time ?? null, otherRecord?.server_time ?? null]
     if (!areOfOneEdition(time, otherTime)) return true
@@ -297,3 +297,13 @@ export function findUnlisted(
   }
   return unlisted
 }
+
+/** @returns gaps that no unlisted file fills; a part of a month fills none */
+export const gapsBeside = (unlisted: readonly ListedFile[], gaps: readonly Gap[]): Gap[] =>
+  gaps.filter(
+    (gap) =>
+      !unlisted.some(
+        ({ source, period, uf, part }) =>
+          part === '' && source.code === gap.source && period === gap.period && uf === gap.uf,
+      ),
+  )

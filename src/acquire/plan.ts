@@ -193,8 +193,8 @@ export function planNewest(files: readonly ListedFile[], scope: Scope): ListedFi
   ]
 }
 
-/** @returns files of population of the range that are of an older edition than the newest */
-export function findOlderEditions(files: readonly ListedFile[], scope: Scope): ListedFile[] {
+/** @returns files of population of the range that are of another edition than its newest year */
+export function findOtherEditions(files: readonly ListedFile[], scope: Scope): ListedFile[] {
   const [newest, ...others] = sortNewestFirst(files, scope)
   return others.filter((file) => isYearOf(scope, file) && !areOfOneEdition(file.time, newest?.time ?? null))
 }

@@ -1,5 +1,5 @@
 /** A lock for as long as a command runs: one fetch for a folder of snapshots, one update for a folder of releases. */
-import { lstatSync, lutimesSync, mkdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { lstatSync, mkdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { isRunning, withFileLock } from '../files.ts'
 import { FetchError } from './types.ts'
@@ -46,7 +46,10 @@ function isFresh(path: string): boolean {
 function refresh(path: string): void {
   if (holderOf(path) !== process.pid) return
   try {
-    lutimesSync(path, new Date(), new Date())
+    // A new link has the time of now on every file system; times of links cannot be changed on some.
+    rmSync(`${path}.next`, { force: true })
+    symlinkSync(String(process.pid), `${path}.next`)
+    renameSync(`${path}.next`, path)
   } catch {
     // The next refresh may succeed: STALE_MS leaves time for several.
   }

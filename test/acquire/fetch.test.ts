@@ -279,6 +279,11 @@ t.test('a listing of equal length that lacks a file: the file that is here is us
     report.files.filter(({ reason }) => reason !== undefined),
     [{ path: join('datasus', pathOf('ST', JUNE)), status: 'present', reason: /is no longer listed/ }],
   )
+  t.same(
+    report.missing.filter(({ source }) => source === 'cnes-st'),
+    [],
+    'what is used is not said to be missing',
+  )
   t.equal(
     (await fetchInto(into, env, { from: MAY, to: MAY })).paths.length,
     4,
@@ -401,7 +406,7 @@ t.test('a narrower scope takes no edition away, and all years of population come
   const { warnings } = await fetchInto(into, env, { areas: ['demography'], from: 202201 })
   t.match(
     warnings.join(),
-    /POPSBR22\.zip, POPSBR23\.zip, POPSBR24\.zip: of an older edition than POPSBR25\.zip/,
+    /POPSBR22\.zip, POPSBR23\.zip, POPSBR24\.zip: of another edition than POPSBR25\.zip/,
   )
   t.match(warnings.join(), /POPSBR23\.zip is replaced by what is published now/)
   t.same(populationHere(), ['POPSBR25.zip'])

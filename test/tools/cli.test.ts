@@ -1,15 +1,6 @@
 /** The command line as people call it: the real bin in a process of its own. */
 import { spawnSync } from 'node:child_process'
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -55,17 +46,6 @@ t.test('help', async (t) => {
     const help = commandHelp(command)
     for (const option of Object.keys(command.options))
       t.ok(help.includes(`--${option} `), `the help of ${name} tells of --${option}`)
-  }
-})
-
-t.test('a damaged file is deleted before it is fetched again', async (t) => {
-  for (const name of ['municipios.json', 'POPSBR22.zip']) {
-    const damaged = join(folder, name)
-    writeFileSync(damaged, name.endsWith('.zip') ? 'x' : '')
-    const { stderr, status } = run(['import', damaged])
-    t.equal(status, 1)
-    t.match(stderr, /Fetch the (file|archive) again.* Delete it first if sus-data fetch stored it\.\n$/)
-    rmSync(damaged)
   }
 })
 
