@@ -4,7 +4,7 @@ import { type Accepted, pathOf, setting, wholeNumber } from './setting-kinds.ts'
 
 const PLACE: Accepted<string> = {
   allowed:
-    'an address that begins with ftp://, http://, https:// or file:///, without query; % is %25, and %2F is not read',
+    'an address that begins with ftp://, http://, https:// or file:///, without query; write % as %25; an encoded slash (%2F) is refused',
   parse: (text) => {
     if (!URL.canParse(text)) return undefined
     const { protocol, hostname, pathname, search, hash } = new URL(text)

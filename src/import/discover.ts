@@ -62,7 +62,7 @@ const HEAD_BYTES = 65_536
 /** Maximum nesting of archives. Deeper archives are listed as unknown. */
 const MAX_DEPTH = 4
 
-const WORK_FILE = /^\.(fetch|update)\.lock(\.lock)?$|^\..*\.part$|-(p\d+|again)\.json\.part$/
+const WORK_FILE = /^\.(fetch|update)\.lock(\.lock|\.next)?$|^\..*\.part$|-(p\d+|again)\.json\.part$/
 
 /** True for locks, partial files and temporary files of `sus-data fetch` and `update`, which may run during an import. */
 const isWorkFile = (name: string): boolean =>
@@ -119,10 +119,6 @@ export async function discover<Area extends Recogniser>(
   const visitZip = async ({ name, path, archive: outer }: FoundFile, depth: number): Promise<boolean> => {
     const file = outer === null ? name : `${outer.file}/${name}`
     const entries = await listZip(path, file)
-    checkEntryNames(
-      entries.map(({ name: entry }) => entry),
-      file,
-    )
     // All nested archives count toward the limit of the outermost archive.
     const outermost = file.split('/')[0] ?? file
     if (outer === null) sizesByOutermost.delete(outermost)
@@ -135,11 +131,13 @@ export async function discover<Area extends Recogniser>(
     const archive: Archive = { file, bytes, sha256 }
     const destinations = new Map<string, string>()
     const folder = join(scratch, `zip-${sha256.slice(0, 16)}`)
+    const read: string[] = []
     let recognised = false
     for (const { name: entry } of entries) {
       if (basename(entry) === DEMONSTRATION_MEMBER) synthetic = true
       const placements = areas.map((area) => area.placeOf?.(entry, name) ?? 'extracted')
       const reader = areas[placements.indexOf('in place')]
+      if (reader !== undefined || !placements.includes('left out')) read.push(entry)
       if (reader !== undefined) {
         filesByArea.get(reader)?.push({ name: entry, path, archive, shown: `${file}/${entry}` })
         recognised = true
@@ -147,6 +145,7 @@ export async function discover<Area extends Recogniser>(
       // Keep the folders of the archive, so that files with the same name do not collide.
       else if (!placements.includes('left out')) destinations.set(entry, join(folder, entry))
     }
+    checkEntryNames(read, file)
     if (destinations.size === 0) return recognised
     for (const destination of destinations.values()) await mkdir(dirname(destination), { recursive: true })
     await extractZip(path, file, destinations)

@@ -230,7 +230,7 @@ async function makeRoom(
 ): Promise<void> {
   if (missing.length === 0) return
   const missingIds = new Set(missing.map(({ release_id }) => release_id))
-  // Copies run one after another, so what other copies left is in no use.
+  // Copies run one after another, so what other copies left is unused.
   await removeStagings(releasesDir, missingIds)
   if (cacheBytes === null) return
   const kept = new Set<string>()

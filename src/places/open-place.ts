@@ -25,7 +25,7 @@ export function openPlace(address: string, access: PlaceAccess): OpenedPlace {
     const [, bucket, prefix = ''] = BUCKET.exec(address) ?? []
     if (bucket === undefined || (prefix !== '' && !PREFIX.test(prefix)))
       throw new PlaceError(
-        'The address of a bucket has no user, and a name in lower case, such as s3://bucket or s3://bucket/releases.',
+        'An address of S3 is s3://bucket or s3://bucket/prefix: a bucket in lower case, and a prefix of letters, digits, points, hyphens and underscores, no part of which begins with a point.',
       )
     return { kind: 'storage', place: s3Place(bucket, prefix, access) }
   }
@@ -39,7 +39,7 @@ export function openPlace(address: string, access: PlaceAccess): OpenedPlace {
   }
   if (/^[a-z][a-z0-9+.-]+:/i.test(address) && !address.startsWith('file:'))
     throw new PlaceError(
-      'The address is no place: use a folder, file:///, https:// of a sus-data server, or s3://.',
+      'The address is not supported: use a folder, file:///, https:// of a sus-data server, or s3://.',
     )
   const folder = address.startsWith('file:') ? pathOfAddress(address) : resolve(address)
   return { kind: 'folder', place: folderPlace(folder), folder }
@@ -49,6 +49,6 @@ function pathOfAddress(address: string): string {
   try {
     return fileURLToPath(address)
   } catch {
-    throw new PlaceError('The address of a folder has no host, and % as %25, such as file:///srv/releases.')
+    throw new PlaceError('The address of a folder must have no host; write % as %25, such as file:///srv/releases.')
   }
 }

@@ -224,8 +224,8 @@ async function arrivalOf(releasesDir: string, id: string): Promise<number> {
 }
 
 /**
- * @returns when the last promotion was. A pointer with a time in the future does not tell, so promotions.log does.
- * @throws PruneError when neither tells
+ * @returns when the last promotion was. If the pointer's time is in the future, promotions.log gives the time.
+ * @throws PruneError if promotions.log has no such time either
  */
 async function findPromotionTime(releasesDir: string): Promise<number> {
   const { mtimeMs } = await lstat(join(releasesDir, POINTER))

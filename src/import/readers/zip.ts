@@ -70,7 +70,7 @@ export function checkEntryNames(names: readonly string[], file: string): void {
     if (path.split('/').some((part) => Buffer.byteLength(part) > MAX_NAME_BYTES))
       refuse(name, `has a name above ${MAX_NAME_BYTES} bytes`)
     if (path.includes('\0')) refuse(name, 'has a name that no file can have')
-    if (paths.has(path)) refuse(name, 'is there twice, so which one is right is not known')
+    if (paths.has(path)) refuse(name, 'is there twice, so the right one is unknown')
     paths.add(path)
     for (let folder = dirname(path); !folders.has(folder); folder = dirname(folder)) folders.add(folder)
   }

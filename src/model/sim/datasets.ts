@@ -17,7 +17,7 @@ const KEY = [
   'place_of_death_code',
   'processing_uf',
 ] as const
-/** Null where a death does not tell it. */
+/** Null when the record does not state it. */
 const UNKNOWN = ['age_group', 'sex'] as const
 const SOURCE_FILE = ['source_file', 'source_sha256', 'source_rows', 'publication_status'] as const
 const OF_RESIDENCE = {
