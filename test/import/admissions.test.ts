@@ -254,7 +254,7 @@ t.test(
       [
         { source_row: 3, reason: 'unreadable_number' },
         { source_row: 4, reason: 'no_procedure' },
-        // Nobody knows whether a blank death is none, so blanks are no zeros.
+        // The value of an empty cell is unknown, not 0.
         ...[5, 6, 7, 8, 9].map((source_row) => ({ source_row, reason: 'unreadable_number' })),
       ],
     )
@@ -302,6 +302,13 @@ t.test('files that are refused, each with what to do', async (t) => {
     [26, 5, 28],
   )
   t.match(await refused(t, { 'RDRR2605.dbf': lacking }), /lacks the column MORTE of an RD file/)
+  const withoutIcu = admissionsDbf(
+    ADMISSION_COLUMNS.filter(({ name }) => !name.startsWith('UTI_')),
+    [plain],
+    [26, 5, 28],
+  )
+  t.match(await refused(t, { 'RDRR2605.dbf': withoutIcu }), /lacks the column UTI_MES_TO of an RD file/)
+  t.match(await refused(t, { 'RDRR9605.dbf': withoutIcu }), /lacks the column UTI_TOTAL of an RD file/)
 })
 
 t.test('code tables alone are nothing to import', async (t) => {

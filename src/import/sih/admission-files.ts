@@ -176,6 +176,8 @@ class AdmissionAggregator {
     const missing = [
       ...REQUIRED_COLUMNS,
       ...(this.#period >= SIGTAP_FROM ? (['CNES', 'CAR_INT', 'UTI_MES_TO'] as const) : []),
+      // Older files have one of two columns of ICU days.
+      ...(this.#period >= SIGTAP_FROM || byName.has('UTI_MES_TO') ? [] : (['UTI_TOTAL'] as const)),
     ].filter((column) => !byName.has(column))
     refuseOtherTable(this.#name, 'RD', [...byName.keys()])
     if (missing.length > 0)
@@ -199,7 +201,9 @@ class AdmissionAggregator {
       readCell(bytes, start, column).trim()
     const readNumber = (bytes: Buffer, start: number, column: AdmissionColumn, decimals: number): number => {
       const range = ranges[column]
-      return range === undefined ? 0 : integerCell(bytes, start + range.offset, range.length, decimals)
+      return range === undefined
+        ? Number.NaN
+        : integerCell(bytes, start + range.offset, range.length, decimals)
     }
     const sumCents = (bytes: Buffer, start: number, names: readonly AdmissionColumn[]): number => {
       let cents = 0
