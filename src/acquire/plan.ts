@@ -2,6 +2,7 @@
  * Turns a listing into what is wanted and what is missing. Pure: In: sources, listings and scope. Out: files with state and
  * period, periods that are whole, and gaps.
  */
+import { EDITION_DAYS } from '../model/demography/editions.ts'
 import { STATES, type State } from '../model/territory/states.ts'
 import type { FetchArea, ListedSource, RemoteFile } from './types.ts'
 
@@ -172,8 +173,6 @@ function hasAllParts(files: readonly ListedFile[]): boolean {
 /** True for a source whose files are each of a year. Other sources have editions, and only the newest one is used. */
 export const isByYear = ({ code }: ListedSource): boolean => code === 'population-by-age'
 
-/** Largest distance in days between files of one edition of population. */
-const EDITION_DAYS = 31
 const DAY_MS = 86_400_000
 
 /** @param time, other when files were published @returns false only if both times are there and lie far apart */

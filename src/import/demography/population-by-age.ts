@@ -7,6 +7,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AGE_GROUP_YEARS, AGE_GROUPS, OPEN_AGE } from '../../model/demography/code-lists.ts'
+import { EDITION_DAYS } from '../../model/demography/editions.ts'
 import { sha256Hex } from '../../release/digest.ts'
 import type { Snapshot } from '../../release/manifest.ts'
 import type { FoundFile } from '../discover.ts'
@@ -19,8 +20,6 @@ const COLUMNS = ['COD_MUN', 'ANO', 'SEXO', 'IDADE', 'POP'] as const
 const PUBLISHED_SEXES = ['M', 'F'] as const
 const AGES = OPEN_AGE + 1
 const CELLS = PUBLISHED_SEXES.length * AGES
-/** Largest distance in days between files of one edition. Editions compute all years anew, so they must not be combined. */
-const EDITION_DAYS = 31
 const REMEDY = 'Fetch the file again'
 
 export interface AgeSource {
