@@ -49,6 +49,8 @@ function pathOfAddress(address: string): string {
   try {
     return fileURLToPath(address)
   } catch {
-    throw new PlaceError('The address of a folder must have no host; write % as %25, such as file:///srv/releases.')
+    throw new PlaceError(
+      'The address of a folder must have no host; write % as %25, such as file:///srv/releases.',
+    )
   }
 }
