@@ -106,14 +106,16 @@ export const EMPTY_QUESTION: Question = {
   records: 0,
 }
 
-const codesOf = (values: readonly string[]): string[] => [
+const listOf = (values: readonly string[]): string[] => [
   ...new Set(
     values
       .flatMap((value) => value.split(','))
       .map((code) => code.trim())
-      .filter((code) => CODE.test(code)),
+      .filter((code) => code !== ''),
   ),
 ]
+
+const codesOf = (values: readonly string[]): string[] => listOf(values).filter((code) => CODE.test(code))
 
 /** @param search query string, with or without `?`; unknown parameters are ignored */
 export function readQuestion(search: string): Question {
@@ -122,7 +124,8 @@ export function readQuestion(search: string): Question {
   const filters: Record<string, string[]> = Object.create(null)
   for (const name of new Set(params.keys())) {
     if (!name.startsWith('in.')) continue
-    const codes = codesOf(params.getAll(name))
+    // A filter that is left out would answer another question, so the API refuses what is no member.
+    const codes = listOf(params.getAll(name))
     if (codes.length > 0) filters[name.slice(3)] = codes
   }
   const group = readGroup(readText, codesOf(params.getAll('group.in')).slice(0, GROUP_CODES_MAX))

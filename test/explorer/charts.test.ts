@@ -133,6 +133,13 @@ t.test('a collected month without a row is 0 in heat tables, small multiples and
   t.equal(dimensions.reference_period.code, '2026-03')
   t.same(periodsOf(gap, 'reference_period', 'hospital_deaths'), MONTHS, 'a gap between others is a place')
   t.same([...zeroPeriodsOf(gap, 'reference_period', 'hospital_deaths')], ['2026-03', '2026-05'])
+  const windowed = titlesOf(
+    await draw(
+      '?m=admissions&by=reference_period&in.residence_state=RR&from=2026-05&to=2026-05&window=2&view=lines',
+    ),
+  )
+  t.match(windowed.join(), 'mai 2026')
+  t.notMatch(windowed.join(), 'abr 2026', 'a month that only the window reads is no period of the question')
 })
 
 t.test(

@@ -63,6 +63,17 @@ t.test('an address holds the whole question', async (t) => {
   t.same(readQuestion(''), EMPTY_QUESTION)
 })
 
+t.test('no filter is left out of a question: open classes and codes that are no members stay', (t) => {
+  const { filters } = readQuestion('?m=deaths&in.age_group=75-79,80%2B&in.state=R%20R,SÃO&in.sex=,')
+  t.same(Object.entries(filters), [
+    ['age_group', ['75-79', '80+']],
+    ['state', ['R R', 'SÃO']],
+  ])
+  const question = { ...EMPTY_QUESTION, metrics: ['births'], filters: { birth_weight: ['4000+'] } }
+  t.same(Object.entries(readQuestion(writeQuestion(question)).filters), [['birth_weight', ['4000+']]])
+  t.end()
+})
+
 t.test('a group of municipalities: in the address, in the query, and found by codes and names', (t) => {
   const address = '?m=beds_sus_per_100k&by=group,sex&group.name=Consórcio&group.in=1400100,1400175'
   const question = readQuestion(address)

@@ -37,9 +37,11 @@ export function periodsOf(
 ): string[] {
   const isMonthly = time === 'reference_period'
   const months = isMonthly ? (meta.reference_period ?? '').split(', ') : []
-  const periods = [...data.map(({ dimensions }) => codeOf(dimensions[time])), ...months]
-    .filter((period) => period !== '')
-    .sort()
+  const ofRows = data.map(({ dimensions }) => codeOf(dimensions[time])).filter((period) => period !== '')
+  const [firstOfRows = ''] = ofRows.toSorted()
+  // A window also reads months before the first that was requested. They are not the question's.
+  const requested = meta.query.window === undefined ? months : months.filter((month) => month >= firstOfRows)
+  const periods = [...ofRows, ...requested].filter((period) => period !== '').sort()
   const [first = '', last = ''] = [periods[0], periods.at(-1)]
   const gaps = isMonthly ? missingPeriodsOf(meta, code) : []
   return [...new Set([...periods, ...gaps.filter((gap) => gap > first && gap < last)])].sort()
