@@ -106,7 +106,7 @@ export const EMPTY_QUESTION: Question = {
   records: 0,
 }
 
-const listOf = (values: readonly string[]): string[] => [
+const itemsOf = (values: readonly string[]): string[] => [
   ...new Set(
     values
       .flatMap((value) => value.split(','))
@@ -115,7 +115,7 @@ const listOf = (values: readonly string[]): string[] => [
   ),
 ]
 
-const codesOf = (values: readonly string[]): string[] => listOf(values).filter((code) => CODE.test(code))
+const codesOf = (values: readonly string[]): string[] => itemsOf(values).filter((code) => CODE.test(code))
 
 /** @param search query string, with or without `?`; unknown parameters are ignored */
 export function readQuestion(search: string): Question {
@@ -125,7 +125,7 @@ export function readQuestion(search: string): Question {
   for (const name of new Set(params.keys())) {
     if (!name.startsWith('in.')) continue
     // A filter that is left out would answer another question, so the API refuses what is no member.
-    const codes = listOf(params.getAll(name))
+    const codes = itemsOf(params.getAll(name))
     if (codes.length > 0) filters[name.slice(3)] = codes
   }
   const group = readGroup(readText, codesOf(params.getAll('group.in')).slice(0, GROUP_CODES_MAX))

@@ -37,10 +37,13 @@ export function periodsOf(
 ): string[] {
   const isMonthly = time === 'reference_period'
   const months = isMonthly ? (meta.reference_period ?? '').split(', ') : []
-  const ofRows = data.map(({ dimensions }) => codeOf(dimensions[time])).filter((period) => period !== '')
-  const [firstOfRows = ''] = ofRows.toSorted()
-  // A window also reads months before the first that was requested. They are not the question's.
-  const requested = meta.query.window === undefined ? months : months.filter((month) => month >= firstOfRows)
+  const ofRows = data
+    .map(({ dimensions }) => codeOf(dimensions[time]))
+    .filter((period) => period !== '')
+    .sort()
+  // A window also reads months before the first that was requested. Drawn without a row, each would look like a 0.
+  const requested =
+    meta.query.window === undefined ? months : months.filter((month) => month >= (ofRows[0] ?? ''))
   const periods = [...ofRows, ...requested].filter((period) => period !== '').sort()
   const [first = '', last = ''] = [periods[0], periods.at(-1)]
   const gaps = isMonthly ? missingPeriodsOf(meta, code) : []
