@@ -181,6 +181,7 @@ export async function openService(
   const logWatch = watchLog({
     releasesDir: settings.releasesDir,
     verifiers: trust.verifiers,
+    operatorKey: trust.operatorKey,
     onProblem: (problem) => logger.error(problem, 'log of releases damaged'),
     onMended: () => logger.info('log of releases whole again'),
   })

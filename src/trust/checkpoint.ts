@@ -70,7 +70,8 @@ export function parseProof(text: string): Proof {
 
 /**
  * Checks that a proof's entry is in the tree of its checkpoint.
- * @param isSignatureRequired one of the verifiers must have signed the checkpoint
+ * @param verifiers one of them must have signed a checkpoint whose log has the name of one of them
+ * @param isSignatureRequired one of the verifiers must have signed the checkpoint, whatever its name
  * @returns the tree, and whether one of the verifiers signed it
  * @throws NoteError that states the mismatch
  */
@@ -79,8 +80,10 @@ export function checkProof(
   verifiers: readonly Verifier[],
   isSignatureRequired = false,
 ): Checkpoint & { readonly trusted: boolean } {
-  const note = (isSignatureRequired ? openNote : readNote)(proof.checkpoint, verifiers)
+  const note = readNote(proof.checkpoint, verifiers)
   const checkpoint = parseCheckpoint(note.text)
+  if (isSignatureRequired || verifiers.some(({ name }) => name === checkpoint.origin))
+    openNote(proof.checkpoint, verifiers)
   const root = rootFromPath(leafHash(proof.entry), proof.index, checkpoint.size, proof.path)
   if (root === null || !root.equals(checkpoint.root))
     throw new NoteError('does not lead from its entry to the root of its checkpoint')
@@ -88,7 +91,7 @@ export function checkProof(
 }
 
 /**
- * @param verifiers a proof whose log has the name of one of these keys must have its signature
+ * @param verifiers as in checkProof
  * @returns the tree of the proof, and the entry with its position
  * @throws NoteError when it does not prove that this release is in a log
  */
@@ -102,9 +105,7 @@ export function checkStoredProof(
     throw new NoteError(
       `proves ${entry === null ? 'something' : entry.release_id} to be in the log, not this release`,
     )
-  const tree = checkProof(proof, verifiers)
-  if (!tree.trusted && verifiers.some(({ name }) => name === tree.origin)) checkProof(proof, verifiers, true)
-  return { ...tree, entry, index: proof.index }
+  return { ...checkProof(proof, verifiers), entry, index: proof.index }
 }
 
 function readHash(text: string): Buffer | null {

@@ -10,6 +10,7 @@ import { RELEASE_ID } from '../release/manifest.ts'
 import { ReleaseRefused } from '../release/verify.ts'
 import { type Checkpoint, checkProof, checkStoredProof, parseProof } from './checkpoint.ts'
 import { encodeEntry, type LogEntry } from './log-entry.ts'
+import type { Earlier } from './log-verify.ts'
 import { leafHash, rootOf } from './merkle.ts'
 import { NoteError, type NoteSigner, type Verifier } from './note.ts'
 import { PROOF_FILE, readOrNull } from './release-notes.ts'
@@ -36,6 +37,39 @@ export function readProofs(releasesDir: string): StoredProof[] {
       const text = readOrNull(join(releasesDir, file))
       return text === null ? [] : [{ releaseId, file, text }]
     })
+}
+
+/**
+ * Selects the proofs that a log must extend. Proofs of other operators' logs do not apply to it, so they are only checked.
+ * @param checkpoint of the log; null when it is missing, and then every log that a verifier names may be the missing one
+ * @param operator name of the operator's key, whose proofs a log of another name contradicts; null when there is no key
+ */
+export function selectProofs(
+  proofs: readonly StoredProof[],
+  verifiers: readonly Verifier[],
+  checkpoint: string | null,
+  operator: string | null,
+): { readonly earlier: readonly Earlier[]; readonly problems: readonly ProofProblem[] } {
+  const origins =
+    checkpoint === null ? verifiers.map(({ name }) => name) : [checkpoint.split('\n', 1)[0], operator]
+  const earlier: Earlier[] = []
+  const problems: ProofProblem[] = []
+  for (const proof of proofs)
+    try {
+      const { origin } = checkStoredProof(proof, verifiers)
+      // A proof contains an earlier checkpoint.
+      if (origins.includes(origin)) earlier.push({ name: proof.file, text: proof.text })
+    } catch (error) {
+      if (!(error instanceof NoteError)) throw error
+      problems.push({ proof, reason: error.message })
+    }
+  return { earlier, problems }
+}
+
+/** A proof beside a release that is damaged, or belongs to another release. */
+export interface ProofProblem {
+  readonly proof: StoredProof
+  readonly reason: string
 }
 
 /** @returns the problem with the proof beside a release; null when it is valid or missing */

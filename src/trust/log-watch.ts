@@ -12,9 +12,9 @@ import { damagedError } from '../release/guard.ts'
 import { findDamagedPromotion } from '../release/promote.ts'
 import { ReleaseRefused } from '../release/verify.ts'
 import { PROMOTIONS } from '../release/writer.ts'
-import { checkStoredProof, parseCheckpoint } from './checkpoint.ts'
+import { parseCheckpoint } from './checkpoint.ts'
 import { CHECKPOINT, logFolder, readCheckpoint } from './log.ts'
-import { readProofs, type StoredProof } from './log-proofs.ts'
+import { readProofs, type StoredProof, selectProofs } from './log-proofs.ts'
 import { verifyLog } from './log-verify.ts'
 import { HASH_BYTES } from './merkle.ts'
 import { NoteError, readNote, type Verifier } from './note.ts'
@@ -48,6 +48,8 @@ export interface LogWatchOptions {
   readonly releasesDir: string
   /** Keys whose signatures can be checked; without any, signatures are not checked. */
   readonly verifiers: () => readonly Verifier[]
+  /** The operator's key; null when there is none. */
+  readonly operatorKey: () => Verifier | null
   readonly onProblem?: (problem: LogProblem) => void
   /** Called when the last problem is gone. */
   readonly onMended?: () => void
@@ -59,7 +61,13 @@ interface VerifiedLog {
   readonly digests: ReadonlyMap<string, string>
 }
 
-export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWatchOptions): LogWatch {
+export function watchLog({
+  releasesDir,
+  verifiers,
+  operatorKey,
+  onProblem,
+  onMended,
+}: LogWatchOptions): LogWatch {
   const folder = logFolder(releasesDir)
   let problems: readonly LogProblem[] = []
   let checkedState = ''
@@ -80,18 +88,10 @@ export function watchLog({ releasesDir, verifiers, onProblem, onMended }: LogWat
     })
   const check = async (proofs: readonly StoredProof[]): Promise<LogProblem[]> => {
     const keys = verifiers()
-    const found: LogProblem[] = []
-    const earlier: { name: string; text: string }[] = []
-    for (const proof of proofs)
-      try {
-        const { origin } = checkStoredProof(proof, keys)
-        // Proofs of other operators' logs do not apply to this one.
-        if (keys.some(({ name }) => name === origin)) earlier.push({ name: proof.file, text: proof.text })
-      } catch (error) {
-        if (!(error instanceof NoteError)) throw error
-        found.push({ file: proof.file, reason: error.message })
-      }
-    const hasCheckpoint = readCheckpoint(folder) !== null
+    const checkpoint = readCheckpoint(folder)
+    const { earlier, problems: damaged } = selectProofs(proofs, keys, checkpoint, operatorKey()?.name ?? null)
+    const found = damaged.map(({ proof: { file }, reason }): LogProblem => ({ file, reason }))
+    const hasCheckpoint = checkpoint !== null
     hadLog ||= hasCheckpoint || earlier.length > 0
     verified = null
     if (!hasCheckpoint)

@@ -95,8 +95,10 @@ export function isSignedBy(publicKey: string, text: string, signature: string): 
 }
 
 /** @param signature 64 bytes @returns the signature line for a note */
-export const signatureLineOf = ({ name, keyId }: Verifier, signature: Buffer): string =>
-  `— ${name} ${Buffer.concat([Buffer.from(keyId, 'hex'), signature]).toString('base64')}\n`
+export const signatureLineOf = (
+  { name, keyId }: Pick<Verifier, 'name' | 'keyId'>,
+  signature: Buffer,
+): string => `— ${name} ${Buffer.concat([Buffer.from(keyId, 'hex'), signature]).toString('base64')}\n`
 
 export const signNote = (text: string, signer: NoteSigner): string => `${text}\n${signer.signatureLine(text)}`
 

@@ -14,7 +14,7 @@ export interface Recorder {
   readonly signer: NoteSigner
   /** @returns the content of manifest.sig for a release in the making */
   sign(releaseId: string): string
-  /** Signs releases in the folder and appends them to the log. @throws LogError, KeysError */
+  /** Signs releases in the folder and appends them to the log. @throws LogError, KeysError, ReleaseRefused */
   recordReleases(releaseIds: readonly string[]): void
   /** Must be called before the pointer moves, so that every release in service is in the log. @throws as recordReleases */
   recordPromotion(promotion: {

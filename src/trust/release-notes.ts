@@ -11,7 +11,15 @@ import { canonicalJson } from '../release/digest.ts'
 import { RELEASE_ID } from '../release/manifest.ts'
 import { ReleaseRefused, TRUST_FILE } from '../release/verify.ts'
 import { checkStoredProof } from './checkpoint.ts'
-import { type Note, NoteError, type NoteSigner, readNote, signNote, type Verifier } from './note.ts'
+import {
+  type Note,
+  NoteError,
+  type NoteSigner,
+  readNote,
+  signatureLineOf,
+  signNote,
+  type Verifier,
+} from './note.ts'
 
 export const SIGNATURE_FILE = 'manifest.sig'
 export const PROOF_FILE = 'log.tlog-proof'
@@ -49,14 +57,32 @@ export interface Attestation extends Signature, Rebuild {
 
 const releaseText = (id: string): string => `${RELEASE_LINE}\n${id}\n`
 
-/** @param before current content of manifest.sig, whose signatures by other keys stay @returns the new content */
+/**
+ * @param before current content of manifest.sig, whose signatures by other keys stay
+ * @returns the new content; a valid signature of this key stays as it is, because Ed25519 gives the same bytes again
+ * @throws ReleaseRefused when `before` is no signed note
+ */
 export function signRelease(id: string, signer: NoteSigner, before: string | null = null): string {
   const text = releaseText(id)
-  const others = before === null ? [] : readNote(before, []).signatures
-  if (before === null || readNote(before, []).text !== text) return signNote(text, signer)
+  if (before === null) return signNote(text, signer)
+  const note = readNoteOf(id, before)
+  if (note.text !== text) return signNote(text, signer)
   const { name, keyId } = signer.verifier
-  if (others.some((other) => other.name === name && other.keyId === keyId)) return before
-  return `${before}${signer.signatureLine(text)}`
+  const line = signer.signatureLine(text)
+  const lines = note.signatures.map((signature) =>
+    signature.name === name && signature.keyId === keyId ? line : signatureLineOf(signature, signature.bytes),
+  )
+  return `${text}\n${[...new Set([...lines, line])].join('')}`
+}
+
+function readNoteOf(id: string, text: string): Note {
+  try {
+    return readNote(text, [])
+  } catch (error) {
+    if (!(error instanceof NoteError)) throw error
+    const remedy = `remove the file, and sus-data sign ${id} makes it again`
+    throw new ReleaseRefused(id, SIGNATURE_FILE, `${error.message}; ${remedy}`)
+  }
 }
 
 /**

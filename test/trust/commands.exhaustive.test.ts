@@ -151,6 +151,53 @@ t.test('an import with a key signs and logs what it makes', async (t) => {
   t.equal(entries.at(-1).release_id, id)
 })
 
+t.test('a damaged signature is made again by sign, and one that cannot be read is named', async (t) => {
+  const file = join(releasesDir, id, 'manifest.sig')
+  const text = readFileSync(file, 'utf8')
+  const line = text.slice(text.indexOf('— '))
+  const other = run(['sign', id], { ...stranger, SUS_RELEASES_DIR: join(folder, 'imported') })
+  t.equal(other.status, 0)
+  const theirs = readFileSync(join(folder, 'imported', id, 'manifest.sig'), 'utf8').slice(text.indexOf('— '))
+  const damaged = line.replace(/.(?=.{8}\n$)/, (digit) => (digit === 'A' ? 'B' : 'A'))
+  writeFileSync(file, text.replace(line, theirs + damaged + damaged))
+  t.match(run(['verify', id], { SUS_TRUSTED_KEYS: key }), { status: 1, stderr: /was not signed by the key/ })
+  t.match(run(['sign', id]), { status: 0, stdout: /: signed by sus-data\// })
+  t.equal(
+    readFileSync(file, 'utf8'),
+    text.replace(line, theirs + line),
+    'the signature of the other key stays',
+  )
+  t.equal(run(['verify', id], { SUS_TRUSTED_KEYS: key }).status, 0)
+  writeFileSync(file, text.slice(0, 40))
+  t.match(run(['sign', id]), {
+    status: 1,
+    stderr: /manifest\.sig: is not a signed note; remove the file, and sus-data sign \S+ makes it again/,
+  })
+  writeFileSync(file, text)
+})
+
+t.test(
+  'a proof of the log of another operator, copied with a release, says nothing about the log',
+  async (t) => {
+    const proof = join(releasesDir, result.cnes ?? '', 'log.tlog-proof')
+    const text = readFileSync(proof)
+    const theirs = readFileSync(join(folder, 'imported', result.cnes ?? '', 'log.tlog-proof'), 'utf8')
+    writeFileSync(proof, theirs)
+    for (const env of [{}, { SUS_TRUSTED_KEYS: strange }])
+      t.match(run(['log', 'verify'], env), { status: 0, stdout: /^verified/ })
+    const from = join(folder, 'theirs.tlog-proof')
+    writeFileSync(from, theirs)
+    t.match(
+      run(['log', 'verify', '--from', from], { SUS_TRUSTED_KEYS: strange }),
+      { status: 1, stdout: /is of another log/ },
+      'unless the auditor names it',
+    )
+    writeFileSync(proof, theirs.replace('index ', 'index 1'))
+    t.match(run(['log', 'verify']), { status: 1, stdout: /does not lead from its entry/ })
+    writeFileSync(proof, text)
+  },
+)
+
 t.test('what was changed is found, and a log without its key is not gone on with', async (t) => {
   const keyFile = join(releasesDir, 'signing-key.pem')
   renameSync(keyFile, `${keyFile}.away`)

@@ -52,7 +52,11 @@ const promotionsOf = (releasesDir: string) =>
 /** The log and all proofs are whole, for us and for Tessera. */
 async function requireWhole(t: Test, releasesDir: string, size: number): Promise<void> {
   t.equal(readLog(logFolder(releasesDir), signer)?.checkpoint.size, size)
-  const watch = watchLog({ releasesDir, verifiers: () => [signer.verifier] })
+  const watch = watchLog({
+    releasesDir,
+    verifiers: () => [signer.verifier],
+    operatorKey: () => signer.verifier,
+  })
   await watch.look()
   watch.close()
   t.same(watch.problems(), [])
@@ -139,6 +143,7 @@ t.test('a proof that was swapped, damaged or cut is found and made again', async
   const watch = watchLog({
     releasesDir,
     verifiers: () => [signer.verifier],
+    operatorKey: () => signer.verifier,
     onProblem: (problem) => problems.push(problem),
   })
   t.teardown(() => watch.close())
@@ -167,10 +172,34 @@ t.test('a proof that was swapped, damaged or cut is found and made again', async
   await requireWhole(t, releasesDir, 4)
 })
 
+t.test('a server names no problem for a proof of the log of another operator that it trusts', async (t) => {
+  const releasesDir = makeFolder('mixed', 4)
+  const stranger = join(folder, 'operator.pem')
+  createSigningKey(stranger)
+  const operator = signerOf('operator.example', stranger)
+  const other = makeFolder('mixed-other', 0)
+  record(other, ids, operator)
+  cpSync(proofOf(other, idOf(5)), proofOf(releasesDir, idOf(5)))
+  const verifiers = [signer.verifier, operator.verifier]
+  const watch = watchLog({ releasesDir, verifiers: () => verifiers, operatorKey: () => signer.verifier })
+  t.teardown(() => watch.close())
+  await watch.look()
+  t.same(watch.problems(), [])
+  // The log of the other operator does not stand for that of the operator's own key.
+  rmSync(logFolder(releasesDir), { recursive: true })
+  cpSync(logFolder(other), logFolder(releasesDir), { recursive: true })
+  await watch.look()
+  t.match(watch.problems(), [{ file: 'log', reason: /is of another log/ }])
+})
+
 t.test('damage of the log is named while a server runs', secondRing, async (t) => {
   const releasesDir = makeFolder('damaged', 4)
   const log = logFolder(releasesDir)
-  const watch = watchLog({ releasesDir, verifiers: () => [signer.verifier] })
+  const watch = watchLog({
+    releasesDir,
+    verifiers: () => [signer.verifier],
+    operatorKey: () => signer.verifier,
+  })
   t.teardown(() => watch.close())
   await watch.look()
   t.same(watch.problems(), [])

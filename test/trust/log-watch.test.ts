@@ -27,6 +27,7 @@ const problems: LogProblem[] = []
 const watch = watchLog({
   releasesDir,
   verifiers: () => [signer.verifier],
+  operatorKey: () => signer.verifier,
   onProblem: (problem) => problems.push(problem),
 })
 t.teardown(() => watch.close())

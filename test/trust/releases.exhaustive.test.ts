@@ -7,7 +7,7 @@ import { promoteRelease } from '../../src/release/promote.ts'
 import { openStore } from '../../src/release/store.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
-import { logFolder } from '../../src/trust/log.ts'
+import { logFolder, proveEntry } from '../../src/trust/log.ts'
 import { verifyLog } from '../../src/trust/log-verify.ts'
 import { type NoteSigner, openNote, signNote } from '../../src/trust/note.ts'
 import { createRecorder } from '../../src/trust/recorder.ts'
@@ -29,9 +29,9 @@ t.teardown(() => client.close())
 const id = result.analytics
 const ids = await withComponents(releasesDir, id)
 const folder = temporaryFolder('trust')
-const makeSigner = (file: string): NoteSigner => {
+const makeSigner = (file: string, name: string | null = null): NoteSigner => {
   createSigningKey(file)
-  const signer = loadNoteSigner(file, null)
+  const signer = loadNoteSigner(file, name)
   if (signer === null) throw new Error('no key')
   return signer
 }
@@ -269,6 +269,12 @@ t.test('a proof that was changed, or is of another release', async (t) => {
   const { sealManifest } = await import('../../src/report/manifest.ts')
   const whole = JSON.parse((await report('json')).toString())
   const proofOf = (each: string): string => readFileSync(join(releasesDir, each, 'log.tlog-proof'), 'utf8')
+  const entry = {
+    format: 'sus-data-log-1',
+    kind: 'release',
+    release_id: id,
+    time: '2020-01-01T00:00:00Z',
+  } as const
   const changes: Readonly<Record<string, [string, RegExp]>> = {
     're-dated': [
       proofOf(id).replace(
@@ -283,6 +289,10 @@ t.test('a proof that was changed, or is of another release', async (t) => {
       /does not lead from its entry/,
     ],
     'of another release': [proofOf(ids[0] ?? ''), /is not of the release of this report/],
+    'of a log of this name by another key': [
+      proveEntry([entry], 0, makeSigner(join(folder, 'forger.pem'), signer.verifier.name)),
+      /log_proof\) is signed by \S+, none of the keys that are known/,
+    ],
     'no proof': ['c2sp.org/tlog-proof@v1\n', /is not a proof of inclusion/],
   }
   for (const [change, [log_proof, message]] of Object.entries(changes)) {

@@ -5,10 +5,9 @@ import { join } from 'node:path'
 import { createTrust } from '../../src/keys/trust.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
-import { checkStoredProof } from '../../src/trust/checkpoint.ts'
-import { logFolder } from '../../src/trust/log.ts'
+import { logFolder, readCheckpoint } from '../../src/trust/log.ts'
 import type { LogEntry } from '../../src/trust/log-entry.ts'
-import { readProofs } from '../../src/trust/log-proofs.ts'
+import { readProofs, selectProofs } from '../../src/trust/log-proofs.ts'
 import { type Earlier, type LogVerdict, type ReadLogFile, verifyLog } from '../../src/trust/log-verify.ts'
 import { NoteError, parseVerifier, type Verifier } from '../../src/trust/note.ts'
 import { type Command, type ParsedArgs, textOption, UsageError } from '../command.ts'
@@ -67,25 +66,27 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
   const key = keyText === undefined ? null : parseVerifier(keyText)
   if (keyText !== undefined && key === null)
     throw new UsageError('--key is no verifier key, such as keys signing show prints: name+id+key')
-  const verifiers: readonly Verifier[] = key === null ? createTrust(settings).verifiers() : [key]
+  const trust = createTrust(settings)
+  const verifiers: readonly Verifier[] = key === null ? trust.verifiers() : [key]
   if (verifiers.length === 0)
     throw new UsageError('there is no key to check the log with; name one with --key VERIFIER_KEY')
   const witnesses = readWitnesses(textOption(args, 'witness'))
   const from = textOption(args, 'from')
-  const earlier: Earlier[] = from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]
   const isLocalLog = textOption(args, 'log') === undefined
-  const proofProblems: string[] = []
-  for (const proof of isLocalLog ? readProofs(settings.releasesDir) : []) {
-    const { releaseId, file, text } = proof
-    try {
-      checkStoredProof(proof, verifiers)
-      // A proof contains an earlier checkpoint, too.
-      earlier.push({ name: file, text })
-    } catch (error) {
-      if (!(error instanceof NoteError)) throw error
-      proofProblems.push(`${file} ${error.message}; sus-data sign ${releaseId} makes it again`)
-    }
-  }
+  const proofs = selectProofs(
+    isLocalLog ? readProofs(settings.releasesDir) : [],
+    verifiers,
+    readCheckpoint(logFolder(settings.releasesDir)),
+    trust.operatorKey()?.name ?? null,
+  )
+  const earlier: Earlier[] = [
+    ...(from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]),
+    ...proofs.earlier,
+  ]
+  const proofProblems = proofs.problems.map(
+    ({ proof: { file, releaseId }, reason }) =>
+      `${file} ${reason}; sus-data sign ${releaseId} makes it again`,
+  )
   const read: ReadLogFile = /^https?:\/\//.test(place) ? readByHttp(place) : readFolder(place)
   try {
     const verdict = await verifyLog(read, verifiers, earlier, witnesses)
