@@ -1,7 +1,12 @@
 /** A full queue: each refusal is a line of the log without a stack, and is counted; repeated ones are answered a second later. */
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import { createRefusalPace } from '../../src/http/request/refusal-pace.ts'
+import { createKey } from '../../src/keys/keys.ts'
+import { CAPABILITIES } from '../../src/model/capabilities.ts'
 import { openClient } from '../fixtures/client.ts'
+import { startServerProcess } from '../fixtures/server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
@@ -30,6 +35,37 @@ t.test('a refusal by a full queue is counted, and is no error of the log', async
     t.notMatch(line, /stack/)
   }
   t.match((await client.get('/metrics')).text, /^sus_overloaded_total\{route="\/v1\/analytics\/export"\} 3$/m)
+})
+
+t.test('a client that leaves before its report is made is no error of the log', async (t) => {
+  const key = createKey(join(small.releasesDir, 'keys.json'), {
+    name: 'leaving',
+    capabilities: CAPABILITIES,
+    rate: 1e6,
+  })
+  const { child, port, log } = await startServerProcess(small.releasesDir, { env: { SUS_LOG_LEVEL: 'info' } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const leaving = new AbortController()
+  const reports = Array.from({ length: 8 }, () =>
+    fetch(`http://127.0.0.1:${port}/v1/analytics/export?format=csv`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ metrics: ['bed_capacity_existing'], group_by: ['municipality'] }),
+    }),
+  )
+  await wait(50)
+  leaving.abort()
+  await Promise.allSettled(reports)
+  const found = (): string[] =>
+    log()
+      .split('\n')
+      .filter((line) => line.includes('query_timeout'))
+  for (let look = 0; look < 100 && found().length === 0; look += 1) await wait(50)
+  t.not(found().length, 0)
+  for (const line of found())
+    t.match(JSON.parse(line), { level: 'info', code: 'query_timeout', msg: 'the client has left' })
+  child.kill('SIGTERM')
 })
 
 t.test('a refusal waits when its key was refused less than a second before', async (t) => {

@@ -4,7 +4,9 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { cpSync, existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { DuckDBConnection } from '@duckdb/node-api'
 import t from 'tap'
+import { canonicalJson, digestJson, sha256Hex } from '../../src/release/digest.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
@@ -137,6 +139,40 @@ t.test('somebody makes the release again, and says so', async (t) => {
   t.match(other.stdout, /no snapshot of cnes was given/)
 })
 
+t.test('a release whose rows were changed is not attested, whatever its manifest states', async (t) => {
+  const releases = join(folder, 'forged')
+  const id = result.demography ?? ''
+  cpSync(join(releasesDir, id), join(releases, id), { recursive: true })
+  const { release_id: _id, ...manifest } = JSON.parse(
+    readFileSync(join(releases, id, 'manifest.json'), 'utf8'),
+  )
+  const file = manifest.files.find(({ path }: { path: string }) => path.startsWith('population'))
+  const path = join(releases, id, file.path)
+  const connection = await DuckDBConnection.create()
+  await connection.run(
+    `COPY (SELECT * REPLACE (population * 10 AS population) FROM read_parquet('${path}', hive_partitioning = false))
+     TO '${path}.changed' (FORMAT parquet)`,
+  )
+  connection.closeSync()
+  renameSync(`${path}.changed`, path)
+  const bytes = readFileSync(path)
+  Object.assign(file, { bytes: bytes.length, sha256: sha256Hex(bytes) })
+  const forged = id.replace(/[0-9a-f]{64}$/, digestJson(manifest))
+  writeFileSync(
+    join(releases, id, 'manifest.json'),
+    `${canonicalJson({ ...manifest, release_id: forged })}\n`,
+  )
+  for (const name of ['manifest.sig', 'log.tlog-proof']) rmSync(join(releases, id, name))
+  renameSync(join(releases, id), join(releases, forged))
+  const env = { ...stranger, SUS_RELEASES_DIR: releases }
+  t.equal(run(['verify', forged], env).status, 0, 'its bytes are those of its manifest')
+  t.match(run(['attest', forged, '--snapshots', snapshots], env), {
+    status: 1,
+    stderr: /population\S*: does not have the content digest that is stated/,
+  })
+  t.notOk(existsSync(join(releases, forged, 'attestations')))
+})
+
 t.test('an import with a key signs and logs what it makes', async (t) => {
   const releases = join(folder, 'imported')
   const { status, stdout } = run(['import', snapshots, '--releases', releases, '--json'], stranger)
@@ -197,6 +233,18 @@ t.test(
     writeFileSync(proof, text)
   },
 )
+
+t.test('a log that cannot be read is named', async (t) => {
+  t.match(run(['log', 'verify', '--key', key, '--log', 'http://127.0.0.1:1/v1/log']), {
+    status: 1,
+    stderr:
+      /^sus-data: http:\/\/127\.0\.0\.1:1\/v1\/log cannot be read: no server answers there \(.+\); check/,
+  })
+  t.match(run(['log', 'verify', '--from', folder]), {
+    status: 1,
+    stderr: `sus-data: ${folder} cannot be read (EISDIR)\n`,
+  })
+})
 
 t.test('what was changed is found, and a log without its key is not gone on with', async (t) => {
   const keyFile = join(releasesDir, 'signing-key.pem')

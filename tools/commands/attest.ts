@@ -7,15 +7,16 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { ensureContent } from '../../src/import/content.ts'
+import { checkContent } from '../../src/import/content.ts'
 import { importPaths } from '../../src/import/import.ts'
 import { loadNoteSigner } from '../../src/keys/signing.ts'
 import { type Manifest, RELEASE_AREAS, RELEASE_ID } from '../../src/release/manifest.ts'
-import { readManifest } from '../../src/release/verify.ts'
+import { readManifest, verifyRelease } from '../../src/release/verify.ts'
 import { readSettings } from '../../src/settings.ts'
 import { attest, writeAttestation } from '../../src/trust/release-notes.ts'
 import { type Command, textOption, UsageError } from '../command.ts'
 import { createProgress } from '../progress.ts'
+import { withComponents } from '../recorder.ts'
 
 const SNAPSHOTS = 'data'
 
@@ -107,14 +108,19 @@ export const command: Command = {
   },
 }
 
-/** @returns the new release with the same content as the given release, or null */
+/**
+ * Compares rows as they are in the files: the digests in a manifest are those that its maker states.
+ * @returns the new release with the same content as the given release, or null
+ * @throws ReleaseRefused when files of the given release are not those of its manifest, or have other rows than it states
+ */
 async function findSameContent(
   releasesDir: string,
   id: string,
   madeDir: string,
   made: readonly string[],
 ): Promise<string | null> {
-  const { contentId } = await ensureContent(releasesDir, id)
+  for (const each of await withComponents(releasesDir, id)) await verifyRelease(releasesDir, each)
+  const { contentId } = await checkContent(releasesDir, id)
   const manifests = await Promise.all(made.map((each) => readManifest(madeDir, each)))
   return manifests.find(({ content_id }) => content_id === contentId)?.release_id ?? null
 }

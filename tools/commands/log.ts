@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { createTrust } from '../../src/keys/trust.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { readSettings, type Settings } from '../../src/settings.ts'
-import { logFolder, readCheckpoint } from '../../src/trust/log.ts'
+import { LogError, logFolder, readCheckpoint } from '../../src/trust/log.ts'
 import type { LogEntry } from '../../src/trust/log-entry.ts'
 import { readProofs, selectProofs } from '../../src/trust/log-proofs.ts'
 import { type Earlier, type LogVerdict, type ReadLogFile, verifyLog } from '../../src/trust/log-verify.ts'
@@ -80,7 +80,7 @@ async function verify(args: ParsedArgs, place: string, settings: Settings): Prom
     trust.operatorKey()?.name ?? null,
   )
   const earlier: Earlier[] = [
-    ...(from === undefined ? [] : [{ name: from, text: readFileSync(from, 'utf8') }]),
+    ...(from === undefined ? [] : [{ name: from, text: readEarlier(from) }]),
     ...proofs.earlier,
   ]
   const proofProblems = proofs.problems.map(
@@ -113,13 +113,28 @@ const readFolder =
   (path) =>
     readFile(join(folder, path)).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return null
-      throw error
+      throw unreadable(join(folder, path), error)
     })
+
+/** Errors of reading, unlike those of opening, do not name their file. */
+const unreadable = (file: string, { code }: NodeJS.ErrnoException): LogError =>
+  new LogError(`${file} cannot be read (${code})`)
+
+function readEarlier(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw unreadable(file, error as NodeJS.ErrnoException)
+  }
+}
 
 const readByHttp =
   (address: string): ReadLogFile =>
   async (path) => {
-    const response = await fetch(`${address.replace(/\/+$/, '')}/${path}`)
+    const response = await fetch(`${address.replace(/\/+$/, '')}/${path}`).catch((error: Error) => {
+      const { code = error.message } = (error.cause ?? {}) as NodeJS.ErrnoException
+      throw new LogError(`${address} cannot be read: no server answers there (${code}); check the address`)
+    })
     if (response.status === 404) return null
     if (!response.ok) throw new NoteError(`cannot be read: ${path} is answered with ${response.status}`)
     return Buffer.from(await response.arrayBuffer())

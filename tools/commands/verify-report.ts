@@ -13,6 +13,7 @@ import { createEngine } from '../../src/engine/duckdb/engine.ts'
 import { createEngineWith } from '../../src/engine/trino/connect.ts'
 import type { Engine } from '../../src/engine/types.ts'
 import { AppError } from '../../src/errors.ts'
+import { checkContent } from '../../src/import/content.ts'
 import { isSignedBy } from '../../src/keys/signing.ts'
 import { createTrust } from '../../src/keys/trust.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
@@ -198,7 +199,11 @@ async function checkReport(
   }
 }
 
-/** @returns a local release with the content id of the report, or null */
+/**
+ * Reads every row of the release that it finds, because the digests in a manifest are those that its maker states.
+ * @returns a local release with the content id of the report, or null
+ * @throws ReleaseRefused when its rows are not those of its content id
+ */
 async function findSameContent(
   store: ReleaseStore,
   contentId: string | undefined,
@@ -206,8 +211,11 @@ async function findSameContent(
   if (contentId === undefined) return null
   for (const { manifest } of await store.list()) {
     const location = manifest.area === 'analytics' ? await store.locate(manifest.release_id) : null
-    if (location !== null && (await contentIdOf(dirname(location.folder), manifest)) === contentId)
-      return store.pin(manifest.release_id)
+    if (location === null) continue
+    const releasesDir = dirname(location.folder)
+    if ((await contentIdOf(releasesDir, manifest)) !== contentId) continue
+    await checkContent(releasesDir, manifest.release_id)
+    return store.pin(manifest.release_id)
   }
   return null
 }

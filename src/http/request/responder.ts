@@ -108,7 +108,10 @@ export function createResponder(
     if (error.code === 'overloaded') {
       metrics.countOverloaded(stateOf(request).route ?? 'none')
       logger?.warn({ request_id: request.id, code: error.code }, 'refused')
-    } else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
+    } else if (error.code === 'query_timeout' && reply.raw.destroyed)
+      // A client that leaves is no fault of the server, and such lines would hide those that are.
+      logger?.info({ request_id: request.id, code: error.code }, 'the client has left')
+    else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
       logger?.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
     const state = stateOf(request)
     state.tag = null
