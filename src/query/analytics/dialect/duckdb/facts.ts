@@ -157,13 +157,19 @@ function amountByAge({ keys, measures, source, hasStateColumn }: DatasetPlan): s
   return columns.every((column) => column === first) ? first : null
 }
 
-/** A filter for each age on every row takes 1.4 to 3.5 times as long as sums by age and filters on these. */
+/**
+ * A filter for each age on every row takes 1.4 to 3.5 times as long as sums by age and conditions on these. With FILTER instead of CASE,
+ * a statement of life expectancy takes a tenth longer.
+ */
 function sumsByAge(plan: DatasetPlan, amount: string, keys: readonly Sql[], grouping: Sql): Sql {
   const column = ident(amount)
   const total = nullIfAnyUnknown(plan.dataset, sql`facts.${column}`, sql`sum(facts.${column})`)
   const measures = plan.measures.map(({ where = [] }, index) => {
-    const filter = where.length === 0 ? EMPTY : sql` FILTER (WHERE ${join(where.map(conditionSql), ' AND ')})`
-    return sql`${nullIfAnyUnknown(plan.dataset, column, sql`sum(${column})${filter}`)} AS ${ident(`measure_${index}`)}`
+    const value =
+      where.length === 0
+        ? column
+        : sql`CASE WHEN ${join(where.map(conditionSql), ' AND ')} THEN ${column} END`
+    return sql`${nullIfAnyUnknown(plan.dataset, column, sql`sum(${value})`)} AS ${ident(`measure_${index}`)}`
   })
   return sql`  SELECT ${join([...plan.keys.map(key), ...measures], ', ')}
   FROM (
