@@ -57,6 +57,14 @@ t.test('an explanation says what the query reads and asks', async (t) => {
   )
 })
 
+t.test('numbers in conditions on values are text of the statement, so that it is planned once', async (t) => {
+  const having = [{ metric: 'bed_capacity_existing', operator: 'BETWEEN', value: [-2.5, 1e15] }]
+  const { body } = await explain({ metrics: ['bed_capacity_existing'], group_by: ['state'], having })
+  t.match(body.data.sql, "'-2.500000'")
+  t.match(body.data.sql, "'1000000000000000.000000'")
+  t.same(body.data.parameters, [])
+})
+
 t.test('the bound holds', async (t) => {
   for (const group_by of [
     [],

@@ -321,4 +321,9 @@ export function keptConditions(plan: AggregatePlan): Sql[] {
   })
 }
 
-const exactNumber = (value: number): Sql => sql`CAST(${value.toFixed(6)} AS DECIMAL(38, 6))`
+/** Inlines a number of a request as digits, because DuckDB plans statements with parameters twice. */
+function exactNumber(value: number): Sql {
+  const digits = value.toFixed(6)
+  if (!/^-?\d{1,32}\.\d{6}$/.test(digits)) throw new TypeError(`not a decimal number: ${digits}`)
+  return TEXT(`CAST('${digits}' AS DECIMAL(38, 6))`)
+}
