@@ -710,6 +710,7 @@ t.test('lineage leads to the published file, and adds up', async (t) => {
     ['days_of_stay', 'numerator', ['procedure'], { procedure: '0310010039' }],
     ['admissions', 'numerator', ['diagnosis_chapter'], { diagnosis_chapter: '15' }],
     ['icu_days', 'numerator', [], {}],
+    ['hospital_deaths', 'numerator', [], {}],
     ['bed_occupancy_share', 'denominator', [], {}],
   ] as const) {
     const place = group_by[0] === 'diagnosis_chapter' ? 'residence_state' : 'state'
@@ -724,6 +725,12 @@ t.test('lineage leads to the published file, and adds up', async (t) => {
     t.equal(status, 200, JSON.stringify(body).slice(0, 300))
     const total = body.data.reduce((sum: number, row: { contribution: number }) => sum + row.contribution, 0)
     t.equal(total, body.meta.total, metric)
+    t.ok(total > 0, metric)
+    t.notOk(
+      body.data.some((row: { contribution: number }) => row.contribution === 0),
+      `${metric}: records that contribute 0 are left out`,
+    )
+    t.equal(body.pagination.total_rows, body.data.length, 'and are not counted')
     if (side === 'numerator') {
       t.equal(body.meta.value, total)
       const { snapshots } = JSON.parse(

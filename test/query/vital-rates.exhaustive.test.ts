@@ -357,6 +357,18 @@ t.test('life expectancy by place, sex, month and window, with limits and compara
 })
 
 t.test('lineage, explain and reports of rates', async (t) => {
+  const { status, body: maternal } = await client.post('/v1/analytics/lineage', {
+    metrics: ['maternal_deaths'],
+    filters: [inRoraima, inYear(2021)],
+    limit: 1000,
+  })
+  t.equal(status, 200)
+  const deaths = await countBy(['deaths', 'is_maternal'], [], "uf = 'RR' AND year = 2021")
+  t.equal(maternal.meta.total, deaths.get(''))
+  t.ok(
+    maternal.pagination.total_rows <= maternal.meta.total && maternal.pagination.total_rows > 0,
+    'of a stored sum, records that contribute 0 are left out',
+  )
   for (const metric of ['infant_mortality_rate', 'premature_ncd_deaths_per_100k', 'low_birth_weight_share']) {
     const body = { metrics: [metric], group_by: ['residence_state'], filters: [inRoraima, inYear(2021)] }
     const totals: number[] = []

@@ -2,7 +2,7 @@
  * Prints statements over the records behind a measure, for lineage and comparisons.
  *
  * Each record is one row with its contribution: its value to a sum, 1 to a count. In a distinct count the first record of each
- * value contributes 1 and the others 0. Contributions thus add up to the cell.
+ * value contributes 1 and the others 0. Contributions thus add up to the cell. Lineage leaves out records that add 0 to a sum.
  */
 import { datasetOf } from '../../../../model/datasets.ts'
 import {
@@ -135,10 +135,14 @@ export function printContributions(
       ? 'CASE WHEN count(*) = count(contribution) THEN coalesce(sum(contribution), 0) END'
       : 'coalesce(sum(contribution), 0)',
   )
-  const largest =
+  const isOfLargestMonth =
     plan.over === 'max'
-      ? sql`\n  WHERE reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)`
-      : EMPTY
+      ? TEXT(
+          'reference_period = (SELECT reference_period FROM contributing GROUP BY reference_period ORDER BY sum(contribution) DESC, reference_period LIMIT 1)',
+        )
+      : TEXT('true')
+  // A record without an amount stays: it makes the sum unknown.
+  const isListed = TEXT(measure.kind === 'sum' ? 'contribution IS DISTINCT FROM 0' : 'true')
   return sql`WITH contributing AS (
   SELECT ${columns}${publishedColumns}, reference_period, CAST(${contribution} AS HUGEINT) AS contribution
   FROM ${rowsSql(plan)}
@@ -146,7 +150,8 @@ export function printContributions(
 ),
 records AS (
   SELECT *
-  FROM contributing${largest}
+  FROM contributing
+  WHERE ${joinAnd([isOfLargestMonth, isListed])}
 ),
 page AS (
   SELECT *, row_number() OVER (ORDER BY ${columns}, reference_period) AS position
