@@ -36,6 +36,8 @@ const titlesOf = (html: string): string[] =>
 const SIZES = 2
 
 const MONTHS = ['2026-03', '2026-04', '2026-05']
+// biome-ignore lint/suspicious/noExplicitAny: as above
+const codeOfMonth = ({ dimensions }: any): string => dimensions.reference_period.code
 const COURSE =
   '?m=hospital_mortality_share&by=state,reference_period&in.state=AC,AP,RR&from=2026-03&to=2026-05'
 const courseBody = {
@@ -140,6 +142,34 @@ t.test('a collected month without a row is 0 in heat tables, small multiples and
   )
   t.match(windowed.join(), 'mai 2026')
   t.notMatch(windowed.join(), 'abr 2026', 'a month that only the window reads is no period of the question')
+  for (const [dimension, operator, value] of [
+    ['reference_period', 'BETWEEN', ['2026-04', '2026-05']],
+    ['reference_period', 'GTE', '2026-04'],
+    ['reference_quarter', 'IN', ['2026-Q2']],
+    ['reference_quadrimester', 'IN', ['2026-C1']],
+    ['reference_year', 'IN', ['2026']],
+  ] as const) {
+    const found = await ask({
+      metrics: ['hospital_deaths'],
+      group_by: ['reference_period'],
+      filters: [
+        { dimension: 'state', operator: 'EQ', value: 'RR' },
+        { dimension, operator, value },
+      ],
+      window: { months: 2 },
+    })
+    const requested = found.data.map(codeOfMonth)
+    const first = requested.find((month: string) => MONTHS.includes(month))
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const data = found.data.filter((row: any) => codeOfMonth(row) !== first)
+    const withoutFirst = { ...found, data, meta: { ...found.meta, notes: [] } }
+    t.match(found.meta.reference_period, '2026-03', 'the window reads a month before')
+    t.same(
+      periodsOf(withoutFirst, 'reference_period', 'hospital_deaths'),
+      requested,
+      `${dimension}: a first month that was requested is a period without a row, too`,
+    )
+  }
 })
 
 t.test(
@@ -395,7 +425,13 @@ t.test('a funnel plot of places that were not all collected is around those that
     ],
   })
   t.match(figureOf(html), `Todos juntos: ${shown(together.data[0].metrics.hospital_mortality_share)}`)
+  const ofYear =
+    '?m=admissions_per_10k&by=residence_municipality&in.residence_state=RR&in.reference_year=2026&partial=yes'
+  const funnel = await draw(`${ofYear}&view=funnel`)
+  t.match(figureOf(funnel), 'Todos juntos: ', 'a filter of time limits the events alone')
+  t.match(await draw(ofYear), 'view=funnel', 'and the view is offered')
   for (const search of [
+    '?m=admissions_per_10k&by=residence_municipality&in.sex=F&view=funnel',
     '?m=bed_capacity_sus&by=state&view=funnel',
     '?m=hospital_mortality_share&by=state,reference_period&view=funnel',
   ])

@@ -18,7 +18,7 @@ import {
 import { formatNumber } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
-import { ALL_ROWS, bodyOf, memberValue, type QueryBody, type Question, timeOf } from '../question.ts'
+import { ALL_ROWS, bodyOf, memberValue, type QueryBody, type Question, TIMES, timeOf } from '../question.ts'
 import { Chart, type ChartProps, NARROW, nameOfRow, type Size, useChart, WIDE } from './chart-parts.tsx'
 import { type FunnelKind, funnelLimits } from './funnel-limits.ts'
 import { MAP_LEVELS } from './map.tsx'
@@ -50,8 +50,8 @@ export function funnelOf(
   if (denominator === undefined || denominator_part !== undefined || standardized_by !== undefined)
     return null
   if (groupBy.length === 0 || timeOf(groupBy) !== undefined || basis !== '' || window !== '') return null
-  // Inhabitants are counted by place alone.
-  const dimensions = [...groupBy, ...Object.keys(filters)]
+  // Inhabitants are counted by place alone. A filter of time limits only the events.
+  const dimensions = [...groupBy, ...Object.keys(filters).filter((dimension) => !TIMES.includes(dimension))]
   if (denominator === POPULATION && !dimensions.every((dimension) => PLACES.has(placeOf(dimension))))
     return null
   return { method: limits.method, scale, code, denominator }

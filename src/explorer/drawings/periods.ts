@@ -1,6 +1,7 @@
 /** The periods of an answer's drawings: those of the question, those with missing values, and their places on an axis of time. Pure. */
 import type { QueryAnswer } from '../api.ts'
 import { codeOf } from '../api.ts'
+import { type QueryBody, TIMES } from '../question.ts'
 
 /** Part of the year in which a period without a month lies, behind December. */
 const NO_MONTH = 12.5
@@ -26,6 +27,26 @@ const missingPeriodsOf = ({ notes }: QueryAnswer['meta'], code: string): string[
     }
   })
 
+/** @param filter one of the explorer's own, which lists periods or ranges of them @returns whether it leaves a month; other dimensions leave each */
+function isWithin(filter: QueryBody['filters'][number], month: string): boolean {
+  const { dimension, operator, value } = filter
+  if (!TIMES.includes(dimension)) return true
+  const period = periodOf(month, dimension)
+  const values = [value].flat().map(String)
+  const [first = '', last = first] = [values[0], values.at(-1)]
+  if (operator === 'EQ' || operator === 'IN') return values.includes(period)
+  return (operator === 'LTE' || period >= first) && (operator === 'GTE' || period <= last)
+}
+
+/** @returns the period that a month lies in, as answers show it */
+function periodOf(month: string, time: string): string {
+  const perYear = PARTS_PER_YEAR[time] ?? 1
+  const [year = '', number = ''] = month.split('-')
+  if (perYear === 1) return year
+  const letter = time === 'reference_quarter' ? 'Q' : 'C'
+  return perYear === 12 ? month : `${year}-${letter}${Math.ceil((Number(number) * perYear) / 12)}`
+}
+
 /**
  * @param code metric
  * @returns periods, oldest first; months without a row are among them, and so are uncollected ones between others
@@ -37,13 +58,10 @@ export function periodsOf(
 ): string[] {
   const isMonthly = time === 'reference_period'
   const months = isMonthly ? (meta.reference_period ?? '').split(', ') : []
-  const ofRows = data
-    .map(({ dimensions }) => codeOf(dimensions[time]))
-    .filter((period) => period !== '')
-    .sort()
+  const ofRows = data.map(({ dimensions }) => codeOf(dimensions[time])).filter((period) => period !== '')
+  const filters = (meta.query.filters ?? []) as QueryBody['filters']
   // A window also reads months before the first that was requested. Drawn without a row, each would look like a 0.
-  const requested =
-    meta.query.window === undefined ? months : months.filter((month) => month >= (ofRows[0] ?? ''))
+  const requested = months.filter((month) => filters.every((filter) => isWithin(filter, month)))
   const periods = [...ofRows, ...requested].filter((period) => period !== '').sort()
   const [first = '', last = ''] = [periods[0], periods.at(-1)]
   const gaps = isMonthly ? missingPeriodsOf(meta, code) : []

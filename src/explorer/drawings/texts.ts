@@ -22,7 +22,7 @@ const PT = {
   points: (count: string) => `${count} pontos`,
   missing: (count: string) => `${count} sem dado não ${count === '1' ? 'tem' : 'têm'} ponto.`,
   needsEvents:
-    'O funil compara proporções e taxas de acontecimentos (óbitos, internações, nascimentos) de muitos lugares, sem períodos nas linhas, com o denominador do censo.',
+    'O funil compara proporções e taxas de acontecimentos (óbitos, internações, nascimentos) de muitos lugares, sem períodos nas linhas nem janela, com o denominador do censo. Não têm funil as taxas padronizadas por idade, as proporções cujo denominador é só uma parte de outra métrica (como o baixo peso entre os nascidos de peso informado) e as taxas por habitante com filtros que não são de lugar ou de tempo.',
   funnel: {
     centre: (value: string) => `Todos juntos: ${value}`,
     level: (level: string) => `Limites de ${level} em torno dele`,
@@ -65,7 +65,7 @@ const EN: Texts = {
   points: (count) => `${count} points`,
   missing: (count) => `${count} without data ${count === '1' ? 'has' : 'have'} no point.`,
   needsEvents:
-    'A funnel plot compares proportions and rates of events (deaths, admissions, births) of many places, without periods as rows, with the denominator of the census.',
+    'A funnel plot compares proportions and rates of events (deaths, admissions, births) of many places, without periods as rows or a window, with the denominator of the census. Rates standardized by age, proportions whose denominator is only a part of another metric (such as low weight among births of known weight), and rates by inhabitants with filters other than of places or time have no funnel plot.',
   funnel: {
     centre: (value) => `All together: ${value}`,
     level: (level) => `Limits of ${level} around it`,
