@@ -53,13 +53,9 @@ function makeApi(key: string, language: string): Api {
     if (response === null) throw new ApiFailure({ status: 0, code: 'offline', title: '', detail: '' })
     const body: unknown = await response.json().catch(() => null)
     if (!response.ok) {
-      const problem = (body ?? {
-        status: response.status,
-        code: '',
-        title: response.statusText,
-        detail: '',
-      }) as Problem
-      throw new ApiFailure(problem)
+      // A proxy before the server answers with a page, or with JSON that is no problem.
+      const { status, statusText } = response
+      throw new ApiFailure({ status, code: '', title: statusText, detail: '', ...(body as object | null) })
     }
     return body
   }

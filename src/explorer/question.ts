@@ -121,10 +121,10 @@ const codesOf = (values: readonly string[]): string[] => itemsOf(values).filter(
 export function readQuestion(search: string): Question {
   const params = new URLSearchParams(search)
   const readText = (name: string): string => (params.get(name) ?? '').trim()
+  // A row or filter that is left out would answer another question, so the API refuses codes that do not exist.
   const filters: Record<string, string[]> = Object.create(null)
   for (const name of new Set(params.keys())) {
     if (!name.startsWith('in.')) continue
-    // A filter that is left out would answer another question, so the API refuses what is no member.
     const codes = itemsOf(params.getAll(name))
     if (codes.length > 0) filters[name.slice(3)] = codes
   }
@@ -132,7 +132,7 @@ export function readQuestion(search: string): Question {
   const view = VIEWS.find((name) => name === readText('view')) ?? 'table'
   return {
     metrics: codesOf(params.getAll('m')),
-    groupBy: withGroup(codesOf(params.getAll('by')), group),
+    groupBy: withGroup(itemsOf(params.getAll('by')), group),
     filters,
     from: readText('from') || readText('period'),
     to: readText('to') || readText('period'),

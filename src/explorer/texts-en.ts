@@ -380,6 +380,7 @@ export const EN: Texts = {
   withoutWrong: 'Open the question without what is wrong',
   startAnew: 'Start anew',
   offline: 'The server did not answer. Check the connection and try again.',
+  noReason: (status) => `The server gave no reason (HTTP ${status}). Try again later.`,
   problems: {
     release_mismatch: 'The release of this address is no longer on this server.',
     rate_limited: 'Too many requests in a short time. Wait a minute and try again.',

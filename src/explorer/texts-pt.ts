@@ -379,6 +379,7 @@ export const PT = {
   withoutWrong: 'Abrir a pergunta sem o que está errado',
   startAnew: 'Começar de novo',
   offline: 'O servidor não respondeu. Confira a conexão e tente de novo.',
+  noReason: (status: number) => `O servidor não disse a razão (HTTP ${status}). Tente de novo mais tarde.`,
   problems: {
     release_mismatch: 'A versão dos dados deste endereço não está mais neste servidor.',
     rate_limited: 'Muitos pedidos em pouco tempo. Espere um minuto e tente de novo.',

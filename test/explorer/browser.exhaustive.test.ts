@@ -625,6 +625,24 @@ t.test('a visitor’s key: asked for, used in this tab alone, forgotten', async 
   await page.context().close()
 })
 
+t.test('a group whose name is one long word fits into 320 pixels', async (t) => {
+  const group = `group.name=${'Consorcio'.repeat(6)}&group.in=1400100,1400175`
+  for (const search of [
+    '',
+    '&view=bars',
+    '&by=group,reference_period&view=lines',
+    '&cell=bed_capacity_sus;group:1',
+  ]) {
+    const { page } = await open(`/explorer?m=bed_capacity_sus&${group}${search}`, { width: 320 })
+    const width = await page.evaluate(() => {
+      for (const details of document.querySelectorAll('details')) details.open = true
+      return document.documentElement.scrollWidth
+    })
+    t.equal(width, 320, search)
+    await page.context().close()
+  }
+})
+
 t.test('what cannot be answered is said in words, with a way on', async (t) => {
   const gone = await open(
     `/explorer?m=bed_capacity_existing&release=${release.result.analytics.replace(/.$/, 'x')}`,
@@ -660,6 +678,24 @@ t.test('what cannot be answered is said in words, with a way on', async (t) => {
     '503',
   )
 
+  const proxied = await open(VIEWS.table)
+  for (const reply of [
+    { contentType: 'text/html', body: '<h1>Service Unavailable</h1>' },
+    { contentType: 'application/json', body: '{"error":"no upstream"}' },
+  ]) {
+    await proxied.page.route('**/v1/analytics/query', (route) => route.fulfill({ status: 503, ...reply }))
+    await proxied.page.locator('table.results thead th a').first().click()
+    await settle(proxied.page)
+    t.match(
+      await proxied.page.locator('[role=alert]').innerText(),
+      /não disse a razão \(HTTP 503\)[\s\S]*Tentar de novo/,
+      `503 of a proxy as ${reply.contentType}`,
+    )
+    await proxied.page.unroute('**/v1/analytics/query')
+    await proxied.page.getByText('Tentar de novo').click()
+    await settle(proxied.page)
+  }
+
   const { page } = await open(VIEWS.table)
   await page.context().setOffline(true)
   await page.locator('th a', { hasText: 'Leitos SUS' }).click()
@@ -680,7 +716,7 @@ t.test('what cannot be answered is said in words, with a way on', async (t) => {
   await defect.page.unroute('**/v1/releases/*')
   await defect.page.locator('header nav').getByText('Versões dos dados').click()
   await defect.page.locator('dl.pairs').waitFor()
-  for (const opened of [gone, limited, closed, { page }, defect]) await opened.page.context().close()
+  for (const opened of [gone, limited, closed, proxied, { page }, defect]) await opened.page.context().close()
 })
 
 t.test(

@@ -176,6 +176,15 @@ t.test(
     t.notMatch(text, '/limits')
     t.ok(html.includes('href="/explorer?m=bed_capacity_sus&amp;by=state&amp;totals=yes"'))
     t.ok(html.indexOf('class="problem"') < html.indexOf('class="question"'), 'before the form')
+    const row = await get('/explorer?m=bed_capacity_sus&by=st%C3%A1te,sex')
+    t.match(textOf(row.html), 'Linhas da tabela : “státe” não é uma dimensão do catálogo')
+    const cell = '/explorer?m=bed_capacity_sus&by=state&cell='
+    const wrong = await get(`${cell}bed_capacity_sus;state:XX`)
+    t.match(textOf(wrong.html), 'Unidade da Federação : “XX” não é um estado')
+    t.notMatch(textOf(wrong.html), '/key')
+    t.ok(wrong.html.includes('<a class="button" href="/explorer?m=bed_capacity_sus&amp;by=state">'))
+    const other = textOf((await get(`${cell}admissions;state:AC`)).html)
+    t.match(other, 'De onde vem este número : “Internações” não é uma métrica da consulta')
   },
 )
 

@@ -179,6 +179,7 @@ t.test('forms without a script repeat a name for each box', async (t) => {
   t.same(readQuestion('?m=a&m=b&by=state&in.state=AC&in.state=RR').metrics, ['a', 'b'])
   t.same(readQuestion('?in.state=AC&in.state=RR').filters, { state: ['AC', 'RR'] })
   t.same(readQuestion('?m=<script>&page=-4&view=pie').metrics, [], 'what is no code is left out')
+  t.same(readQuestion('?m=a&by=státe,sex').groupBy, ['státe', 'sex'], 'the API refuses an unknown row')
   t.equal(readQuestion('?page=-4').page, 1)
   t.equal(readQuestion('?view=pie').view, 'table')
 })

@@ -60,7 +60,7 @@ export function QuestionProblem(props: {
       {found.slice(sentence === '' ? 0 : 1).map(({ part, pointer, parameter, message, allowed = [] }) => (
         <p key={`${pointer}${message}`}>
           {part === null ? (
-            `${pointer ?? parameter} ${inWords(message)}`
+            `${labelOfCode((pointer ?? parameter ?? '').split('/').at(-1) ?? '')} ${inWords(message)}`
           ) : (
             <>
               <strong>{part.label}</strong>:{' '}
@@ -137,6 +137,12 @@ export function QuestionProblem(props: {
         without: (kept) => ({ [key]: kept[key].filter((other) => other !== code) }),
       }
     }
+    if (fields.cell !== null && (name === 'key' || name === 'metric' || name === 'side'))
+      return {
+        label: name === 'key' ? labelOfCode(position) : t.lineage,
+        value: name === 'key' ? (lookUp(fields.cell.key, position) ?? '') : fields.cell.metric,
+        without: () => ({ cell: null, records: 0 }),
+      }
     if (name === 'groupings')
       return {
         label: t.group.title,

@@ -133,7 +133,9 @@ export function ProblemNotice({ problem }: { readonly problem: Problem }) {
   params.delete('release')
   params.delete('cell')
   const words =
-    problem.status === 0 ? t.offline : (t.problems[problem.code] ?? problem.detail ?? problem.title)
+    problem.status === 0
+      ? t.offline
+      : (t.problems[problem.code] ?? (problem.detail || t.noReason(problem.status)))
   return (
     <section class="problem" role="alert">
       <h2>{t.problem}</h2>
