@@ -3,14 +3,20 @@
  * process, and the file counts as unreadable. Input: paths. Output: the findings of `verify.ts`.
  */
 import { createJobWorker, type JobLimits, WorkerEnded } from '../workers/entry.ts'
+import type { ReportManifest } from './manifest.ts'
 import type { ReportHead } from './reading/report.ts'
 import { ReportUnreadable } from './reading/unreadable.ts'
 import type { AloneVerdict } from './verify.ts'
 
 export type ReportJob =
   | { readonly kind: 'head'; readonly file: string }
-  | { readonly kind: 'alone'; readonly file: string }
-  | { readonly kind: 'compare'; readonly file: string; readonly made: string }
+  | { readonly kind: 'alone'; readonly file: string; readonly checked: ReportManifest }
+  | {
+      readonly kind: 'compare'
+      readonly file: string
+      readonly made: string
+      readonly checked: ReportManifest
+    }
 
 /** Reply of the worker: `unreadable` says why the file is not a report, `failure` reports any other error. */
 export type ReportReply =
@@ -24,9 +30,10 @@ const LIMITS: JobLimits = { memoryBytes: 380 * 2 ** 20, timeMs: 12_000 }
 export interface ReportCheck {
   /** @throws ReportUnreadable, like the other functions */
   readHead(file: string): Promise<ReportHead>
-  checkAlone(file: string): Promise<AloneVerdict>
+  /** @param checked manifest whose signature and proof were checked */
+  checkAlone(file: string, checked: ReportManifest): Promise<AloneVerdict>
   /** @returns the differences, the first cell first */
-  compare(file: string, made: string): Promise<string[]>
+  compare(file: string, made: string, checked: ReportManifest): Promise<string[]>
   end(): void
 }
 
@@ -49,8 +56,8 @@ export function createReportCheck(limits = LIMITS): ReportCheck {
   }
   return {
     readHead: async (file) => (await run({ kind: 'head', file })) as ReportHead,
-    checkAlone: async (file) => (await run({ kind: 'alone', file })) as AloneVerdict,
-    compare: async (file, made) => (await run({ kind: 'compare', file, made })) as string[],
+    checkAlone: async (file, checked) => (await run({ kind: 'alone', file, checked })) as AloneVerdict,
+    compare: async (file, made, checked) => (await run({ kind: 'compare', file, made, checked })) as string[],
     end: () => worker.end(),
   }
 }

@@ -64,11 +64,11 @@ export interface AloneVerdict {
   readonly isFileMade: boolean | null
 }
 
-/** @throws ReportUnreadable */
-export async function checkAlone(file: string): Promise<AloneVerdict> {
+/** @param checked manifest whose signature and proof were checked, if any @throws ReportUnreadable */
+export async function checkAlone(file: string, checked?: ReportManifest): Promise<AloneVerdict> {
   const report = await readReport(file)
   const { format, manifest, rows } = report
-  const differences = checkTable(report)
+  const differences = [...findOtherManifest(report, checked), ...checkTable(report)]
   if (differences.length > 0 || format === 'json' || format === 'json-stat')
     return { differences, isFileMade: null }
   const folder = await mkdtemp(join(tmpdir(), 'sus-data-report-'))
@@ -81,16 +81,25 @@ export async function checkAlone(file: string): Promise<AloneVerdict> {
   }
 }
 
+/** The manifest is found at the end of a JSON and by its member; a forged file could have a true one at one of the two. */
+const findOtherManifest = ({ manifest }: ReadReport, checked = manifest): string[] =>
+  isDeepStrictEqual(manifest, checked) ? [] : ['the file has two manifests']
+
 /**
  * Compares a file that another program saved with the rebuilt report.
+ * @param checked manifest whose signature and proof were checked
  * @returns the first difference and everything else that a reader would see differently; empty when the cells agree
  * @throws ReportUnreadable
  */
-export async function compareReports(file: string, made: string): Promise<string[]> {
+export async function compareReports(file: string, made: string, checked: ReportManifest): Promise<string[]> {
   const [report, expected] = [await readReport(file), await readReport(made)]
   const difference =
     differentCell(report, expected) ?? differentText(new Map(report.others), new Map(expected.others))
-  return [...(difference === null ? [] : [difference]), ...report.problems]
+  return [
+    ...(difference === null ? [] : [difference]),
+    ...findOtherManifest(report, checked),
+    ...report.problems,
+  ]
 }
 
 function differentCell({ manifest, header, rows, placeOf }: ReadReport, expected: ReadReport): string | null {

@@ -13,9 +13,9 @@ async function runJob(job: ReportJob): Promise<unknown> {
       return { format, manifest }
     }
     case 'alone':
-      return checkAlone(job.file)
+      return checkAlone(job.file, job.checked)
     case 'compare':
-      return compareReports(job.file, job.made)
+      return compareReports(job.file, job.made, job.checked)
   }
 }
 

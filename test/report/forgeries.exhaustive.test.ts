@@ -5,7 +5,16 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Table, tableFromIPC, tableToIPC, vectorFromArray } from 'apache-arrow'
+import {
+  type DataType,
+  Decimal,
+  DurationSecond,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  Vector,
+  vectorFromArray,
+} from 'apache-arrow'
 import { strFromU8, strToU8, unzipSync, type Zippable, zipSync } from 'fflate'
 import { parquetMetadata, parquetReadObjects } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
@@ -355,6 +364,7 @@ const DOUBLE_TITLE = { from: '"title":"Leitos"', to: '"title":"x","title":"Leito
 const TEXTS: Forgery[] = [
   ['CSV: a digit', changed('csv', /(\r\n,1200013,[^,]*,AC,)(\d)/, '$19$2'), /^line \d+/],
   ['CSV: a cell more', changed('csv', /(\r\n,1200013[^\r]*)/, '$1,7'), /cells/],
+  ['CSV: a line without an end', () => `${textOf('csv')}a,b,`, /does not end with CR LF/, 'unreadable'],
   ['CSV: a line more', () => `${textOf('csv')}\r\n`, /./],
   [
     'CSV: headers of two columns in one cell',
@@ -417,6 +427,35 @@ function arrowWith(value: bigint | null, [key, text]: readonly [string?, string?
   return Buffer.from(tableToIPC(again, 'stream'))
 }
 
+/** The bytes of a column under another type. */
+function arrowTyped(name: string, type: DataType): Buffer {
+  const table: Table = tableFromIPC(report('arrow'))
+  const vectors = table.schema.fields.map((field, index): [string, Vector] => {
+    const data = table.getChildAt(index)?.data ?? []
+    return [field.name, new Vector(field.name === name ? data.map((chunk) => chunk.clone(type)) : data)]
+  })
+  const again = new Table(Object.fromEntries(vectors))
+  for (const [key, content] of table.schema.metadata) again.schema.metadata.set(key, content)
+  return Buffer.from(tableToIPC(again, 'stream'))
+}
+const arrowInPandas =
+  (column: object, index: readonly unknown[] = []) =>
+  (): Buffer =>
+    arrowWith(null, [
+      'pandas',
+      JSON.stringify({
+        index_columns: index,
+        columns: [
+          {
+            name: 'bed_capacity_existing',
+            field_name: 'bed_capacity_existing',
+            numpy_type: 'int64',
+            ...column,
+          },
+        ],
+      }),
+    ])
+
 async function parquetWith(
   value: bigint | null,
   other: Record<string, object> = {},
@@ -452,6 +491,8 @@ const parquets = {
   signed: await parquetWith(null, {
     bed_capacity_existing: { logical_type: { type: 'INTEGER', bitWidth: 64, isSigned: true } },
   }),
+  undeclared: await parquetWith(null, { bed_capacity_existing: { converted_type: undefined } }),
+  finer: await parquetWith(null, { beds_existing_per_100k: { scale: 3 } }),
   fraction: await parquetWith(null, {
     bed_capacity_existing: { logical_type: { type: 'DECIMAL', precision: 18, scale: 1 } },
   }),
@@ -478,6 +519,39 @@ const BINARIES: Forgery[] = [
   ],
   ['Parquet: written by another program', () => parquets.same, null, AGREE],
   ['Parquet: an integer that is declared as one', () => parquets.signed, null, AGREE],
+  ['Parquet: an integer without a declaration', () => parquets.undeclared, null, AGREE],
+  ['Parquet: another scale', () => parquets.finer, /a decimal of scale 3; the manifest says .* scale 2/],
+  [
+    'Arrow: another scale',
+    () => arrowTyped('beds_existing_per_100k', new Decimal(0, 38, 128)),
+    /a decimal of scale 0; the manifest says a decimal of scale 2/,
+  ],
+  [
+    'Arrow: an integer as a duration',
+    () => arrowTyped('bed_capacity_existing', new DurationSecond()),
+    /Duration<SECOND>; the manifest says an integer of 64 bits/,
+  ],
+  [
+    'Arrow: saved by pandas',
+    arrowInPandas({}, [{ kind: 'range', name: null, start: 0, stop: 3, step: 1 }]),
+    null,
+    AGREE,
+  ],
+  [
+    'Arrow: a column that pandas renames',
+    arrowInPandas({ name: 'beds_existing_per_100k' }),
+    /pandas shows the column bed_capacity_existing as beds_existing_per_100k/,
+  ],
+  [
+    'Arrow: a column that pandas converts',
+    arrowInPandas({ numpy_type: 'period[D]' }),
+    /pandas shows the column bed_capacity_existing in the type period\[D\]/,
+  ],
+  [
+    'Arrow: a column in the index of pandas',
+    arrowInPandas({}, ['bed_capacity_existing']),
+    /metadata of pandas has another index_columns/,
+  ],
   ['Parquet: a number', () => parquets.other, /bed_capacity_existing/],
   ['Parquet: two scales', () => parquets.scaled, /beds_existing_per_100k is declared in two ways/],
   [
@@ -544,6 +618,26 @@ t.test('Arrow: decimals of 256 bits', { skip: withoutPython('pyarrow') }, async 
   t.equal(code, 0, stderr)
   for (const verifier of [here, alone])
     t.match(await verdictOf(path, verifier), { verdict: 'unreadable', text: /decimals of 256 bits/ })
+})
+
+/** Parquet saved unchanged, and with an Arrow schema by which pyarrow makes durations of integers. */
+const RESAVE = `
+import sys, pyarrow as pa, pyarrow.parquet as pq
+table = pq.read_table(sys.argv[1])
+pq.write_table(table, sys.argv[2])
+at = table.schema.get_field_index('bed_capacity_existing')
+duration = pa.duration('s')
+retyped = table.set_column(at, pa.field('bed_capacity_existing', duration), table.column(at).cast(duration))
+pq.write_table(retyped.replace_schema_metadata(table.schema.metadata), sys.argv[3])
+`
+t.test('Parquet: saved again by pyarrow', { skip: withoutPython('pyarrow') }, async (t) => {
+  const [same, retyped] = [join(folder, 'same.parquet'), join(folder, 'retyped.parquet')] as const
+  const { code, stderr } = await runPython(RESAVE, save(report('parquet')), same, retyped)
+  t.equal(code, 0, stderr)
+  t.match(await verdictOf(same, here), { verdict: AGREE })
+  t.match(await verdictOf(same, alone), { verdict: 'whole, not replayed; not the file that was made' })
+  for (const verifier of [here, alone])
+    t.match(await verdictOf(retyped, verifier), { verdict: 'differs', text: /ARROW:schema: .* Duration/ })
 })
 
 const hasOffice = spawnSync('soffice', ['--version']).status === 0

@@ -89,6 +89,36 @@ const FORGERIES: [format: string, name: string, from: string | RegExp, to: strin
   ],
   [
     'json-stat',
+    'a metric more',
+    '"index":["admissions"]',
+    '"index":["admissions","deaths"]',
+    /the metrics are admissions,deaths; the manifest says admissions/,
+  ],
+  [
+    'json-stat',
+    'no label of a metric',
+    /"label":\{"admissions":"[^"]*"\}/,
+    '"label":{}',
+    /the metric admissions is labelled undefined/,
+  ],
+  [
+    'json-stat',
+    'no unit of a metric',
+    /"unit":\{"admissions":\{.*?\}\}/,
+    '"unit":{}',
+    /metric admissions has another unit/,
+  ],
+  ['json-stat', 'the size', /"size":\[\d+/, '"size":[99', /the size of the cube is not/],
+  [
+    'json-stat',
+    'the role',
+    '"geo":["residence_state"]',
+    '"geo":["reference_period"]',
+    /the role of the cube/,
+  ],
+  ['json-stat', 'the version', '"version":"2.0"', '"version":"1.0"', /the version of the cube is not "2.0"/],
+  [
+    'json-stat',
     'a dimension of no column',
     '"metric":{',
     '"x":{"category":{"index":[]}},"metric":{',
@@ -104,3 +134,16 @@ for (const [format, name, from, to, says] of FORGERIES)
     const differs = { verdict: 'differs', text: says }
     t.match(await verdictsOf(forged), [differs, differs])
   })
+
+t.test('json-stat: the true manifest at the end of the file, and another one for programs', async (t) => {
+  const { extension, role, ...cube } = JSON.parse(await make('json-stat', BY_PERIOD))
+  const { manifest } = extension
+  const forged = {
+    ...cube,
+    label: 'Outro título',
+    extension: { ...extension, manifest: { ...manifest, title: 'Outro título' } },
+    role: { ...role, manifest },
+  }
+  const differs = { verdict: 'differs', text: /the file has two manifests/ }
+  t.match(await verdictsOf(JSON.stringify(forged)), [differs, differs])
+})

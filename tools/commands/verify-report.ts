@@ -238,7 +238,7 @@ async function compareWithRelease(
     if (view === null) {
       const named = [manifest.release_id, ...Object.values(manifest.components)]
       const refused = store.problems().filter(({ release_id }) => named.includes(release_id))
-      const { differences, isFileMade } = await check.checkAlone(file)
+      const { differences, isFileMade } = await check.checkAlone(file, manifest)
       return {
         replayedOn: null,
         verdict:
@@ -272,7 +272,7 @@ async function compareWithRelease(
     return {
       verdict: 'cells agree; not the file that was made',
       replayedOn,
-      differences: await check.compare(file, rebuilt),
+      differences: await check.compare(file, rebuilt, manifest),
     }
   } finally {
     await rm(folder, { recursive: true, force: true })

@@ -4,28 +4,34 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { TOTAL_LABEL } from '../../analytics/described-rows.ts'
+import type { DimensionCode } from '../../model/dimensions.ts'
 import { STATUSES } from '../../model/sheets/statuses.ts'
 import type { Text } from '../../model/types.ts'
 import { messagesOf, type ReportManifest } from '../manifest.ts'
 import { type Cell, TOTAL_COLUMN } from '../table.ts'
 import {
+  categoryOfMetrics,
   LABELS,
   labelOf,
   METRIC,
+  roleOf,
   STATUS_SUFFIX,
   TOTAL_CATEGORY,
   UNKNOWN_CATEGORY,
+  VERSION,
 } from '../writers/json-stat.ts'
 import { findUnknownMembers } from './json-values.ts'
 import { cellOf, type ReadReport, recordReport } from './report.ts'
 
 /** Members of a cube from which its rows are reconstructed. */
 export interface JsonStat {
+  readonly version?: string
   readonly class?: string
   readonly label?: string
   readonly note?: readonly string[]
   readonly id?: readonly string[]
   readonly size?: readonly number[]
+  readonly role?: unknown
   readonly dimension?: Readonly<
     Record<
       string,
@@ -164,21 +170,51 @@ function checkCubeStatus({ id = [], dimension = {}, status }: JsonStat, names: r
   return odd === undefined ? [] : [`the cube has a status for the cell ${odd}, which reports do not have`]
 }
 
+/** @returns the name of a member that one of the two objects lacks or has with another value */
+const findOdd = (found: object = {}, expected: object): string | undefined => {
+  const [values, others] = [new Map(Object.entries(found)), new Map(Object.entries(expected))]
+  return [...values.keys(), ...others.keys()].find(
+    (name) => !isDeepStrictEqual(values.get(name), others.get(name)),
+  )
+}
+
+/** Programs number the cells by these members, and take the axis of time and the map from the role. */
+function checkShape(
+  { version, id = [], size, role, dimension = {} }: JsonStat,
+  { query }: ReportManifest,
+): string[] {
+  const { group_by, groupings = {} } = query as {
+    readonly group_by?: readonly string[]
+    readonly groupings?: Readonly<Record<string, { readonly dimension?: string }>>
+  }
+  const names = (group_by ?? []).map(String)
+  const dimensions = names.map((name) => ({
+    name,
+    code: (groupings[name]?.dimension ?? name) as DimensionCode,
+  }))
+  const expected: Readonly<Record<string, unknown>> = {
+    version: VERSION,
+    id: [...names, METRIC],
+    size: id.map((name) => dimension[name]?.category.index.length),
+    role: roleOf(dimensions),
+  }
+  const odd = findOdd({ version, id, size, role }, expected)
+  return odd === undefined
+    ? []
+    : [
+        `the ${odd} of the cube is not ${JSON.stringify(expected[odd])}, as the manifest and its dimensions say`,
+      ]
+}
+
 /** @returns differences between a cube and the manifest, except in its cells */
 function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
   const { columns, title, language } = manifest
   const { id = [], dimension = {}, extension = {} } = cube
   const names = columns.map(({ name }) => name)
-  const values = columns.filter(({ type }) => type !== 'text')
-  const labelOfValue = new Map(values.map(({ name, label }) => [name, label]))
   const { category, label: metricLabel } = dimension[METRIC] ?? {}
-  const labels = Object.entries(category?.label ?? {})
-  const oddLabel = labels.find(([name, label]) => labelOfValue.get(name) !== label)
-  const units = Object.entries(category?.unit ?? {})
-  const oddUnit = units.find(([name, { label, decimals }]) => {
-    const column = values.find((value) => value.name === name)
-    return column?.unit !== label || column.decimals !== decimals
-  })
+  const metrics = categoryOfMetrics(columns)
+  const oddLabel = findOdd(category?.label, metrics.label)
+  const oddUnit = findOdd(category?.unit, metrics.unit)
   const oddDimension = Object.entries(dimension).find(
     ([code, { label }]) =>
       code !== METRIC &&
@@ -210,12 +246,16 @@ function checkCube(cube: JsonStat, manifest: ReportManifest): string[] {
     ...(isDeepStrictEqual(cube.note, messagesOf(manifest))
       ? []
       : ['the notes of the cube are not those of the manifest']),
-    ...(oddLabel === undefined ? [] : [`the metric ${oddLabel[0]} is labelled ${oddLabel[1]}`]),
+    ...checkShape(cube, manifest),
+    ...(isDeepStrictEqual(category?.index, metrics.index)
+      ? []
+      : [`the metrics are ${category?.index}; the manifest says ${metrics.index}`]),
+    ...(oddLabel === undefined ? [] : [`the metric ${oddLabel} is labelled ${category?.label?.[oddLabel]}`]),
     ...(metricLabel === LABELS[language].metric
       ? []
       : [`the dimension of the metrics is labelled ${metricLabel}`]),
     ...(oddStatus === undefined ? [] : [`the status ${oddStatus[0]} is labelled ${oddStatus[1]}`]),
-    ...(oddUnit === undefined ? [] : [`the metric ${oddUnit[0]} has another unit than in the manifest`]),
+    ...(oddUnit === undefined ? [] : [`the metric ${oddUnit} has another unit than in the manifest`]),
     ...(oddDimension === undefined
       ? []
       : [`the dimension ${oddDimension[0]} is labelled ${oddDimension[1].label}`]),

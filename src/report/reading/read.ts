@@ -14,6 +14,7 @@ import { parseManifest } from '../manifest-sheet.ts'
 import type { Cell } from '../table.ts'
 import { MANIFEST_KEY } from '../writers/arrow.ts'
 import { CSV_MANIFEST_MARK } from '../writers/text.ts'
+import { checkArrowTypes, checkParquetTypes } from './column-types.ts'
 import { jsonHead, readJson } from './json.ts'
 import { parseJson } from './json-values.ts'
 import { cellOf, type ReadReport, type ReportHead, recordReport } from './report.ts'
@@ -153,6 +154,8 @@ function readCsv(bytes: Buffer): ReadReport {
     lines.at(-1)?.push(cell)
     if (found[3] === '\r\n') lines.push([])
   }
+  if (lines.at(-1)?.length !== 0)
+    throw new ReportUnreadable(`line ${lines.length + 1} does not end with CR LF`)
   const table = lines.slice(0, -1)
   const [header = [], ...rows] = table
   const oddLine = table.findIndex((cells) => cells.length !== manifest.columns.length)
@@ -188,32 +191,24 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
     )
   const fields = metadata.schema.slice(1)
   const isDecimal = new Set(
-    fields.flatMap(({ name, converted_type }) => (converted_type === 'DECIMAL' ? [name] : [])),
+    fields.flatMap(({ name, converted_type, logical_type }) =>
+      converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL' ? [name] : [],
+    ),
   )
-  const records = await parquetReadObjects({ file, metadata })
+  // hyparquet returns a decimal as the nearest double. Without the declaration, it returns the stored integer.
+  const schema = metadata.schema.map((element) => {
+    const { converted_type, logical_type, ...stored } = element
+    return isDecimal.has(element.name) ? stored : element
+  })
+  const records = await parquetReadObjects({ file, metadata: { ...metadata, schema }, utf8: false })
   const rows = records.map((record) =>
     manifest.columns.map((column): Cell => {
       const value: unknown = record[column.name]
-      // hyparquet returns a decimal as the nearest double.
-      return typeof value === 'number' && isDecimal.has(column.name)
-        ? value.toFixed(column.decimals)
+      return isDecimal.has(column.name) && value !== null && value !== undefined
+        ? decimalText(unscaledOf(value as bigint | number | Uint8Array), column.decimals)
         : cellOf(value, column)
     }),
   )
-  const types = fields.map(
-    ({ name, type, converted_type, scale, precision }) =>
-      `${name} ${type} ${converted_type} ${scale} ${precision}`,
-  )
-  // Programs differ in which of the two declarations of a column they read.
-  const problems = fields
-    .filter(({ converted_type, scale, logical_type }) =>
-      logical_type?.type === 'DECIMAL'
-        ? converted_type !== 'DECIMAL' || logical_type.scale !== scale
-        : logical_type?.type === 'INTEGER'
-          ? logical_type.bitWidth !== 64 || !logical_type.isSigned
-          : logical_type !== undefined && logical_type.type !== 'STRING',
-    )
-    .map(({ name }) => `the column ${name} is declared in two ways`)
   return {
     ...recordReport(
       'parquet',
@@ -221,8 +216,7 @@ async function readParquet(bytes: Buffer): Promise<ReadReport> {
       fields.map(({ name }) => name),
       rows,
     ),
-    problems,
-    others: [['types', types.join(', ')]],
+    problems: checkParquetTypes(metadata, manifest.columns),
   }
 }
 
@@ -242,22 +236,32 @@ function readArrow(bytes: Buffer): ReadReport {
     columns.map((column, index): Cell => {
       const value = column?.get(row)
       if (value === null || value === undefined) return null
-      const { type, decimals = 0 } = manifest.columns[index] ?? {}
-      return type === 'decimal' ? decimalText(value as Uint32Array, decimals) : String(value)
+      return DataType.isDecimal(fields[index]?.type)
+        ? decimalText(unscaledOf(value as Uint32Array), manifest.columns[index]?.decimals ?? 0)
+        : String(value)
     }),
   )
   return {
     ...recordReport('arrow', manifest, header, rows),
-    others: [['types', fields.map(({ type }) => String(type)).join(', ')]],
+    problems: checkArrowTypes(table.schema, manifest.columns),
   }
 }
 
-/** 128 bits, little-endian → '298.42'. */
-function decimalText(words: Uint32Array, decimals: number): string {
-  const unsigned = [...words].reduce((sum, word, index) => sum + (BigInt(word) << BigInt(32 * index)), 0n)
-  const unscaled = BigInt.asIntN(128, unsigned)
+/** @param value integer, its big-endian bytes, or its little-endian words of 32 bits, both in two's complement */
+function unscaledOf(value: bigint | number | Uint8Array | Uint32Array): bigint {
+  if (typeof value === 'bigint' || typeof value === 'number') return BigInt(value)
+  const bytes =
+    value instanceof Uint32Array
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toReversed()
+      : value
+  return BigInt.asIntN(8 * bytes.length, BigInt(`0x0${Buffer.from(bytes).toString('hex')}`))
+}
+
+/** 29842n with 2 decimals → '298.42'. */
+function decimalText(unscaled: bigint, decimals: number): string {
   const digits = (unscaled < 0n ? -unscaled : unscaled).toString().padStart(decimals + 1, '0')
-  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`
+  const point = digits.length - decimals
+  return `${unscaled < 0n ? '-' : ''}${digits.slice(0, point)}${decimals === 0 ? '' : '.'}${digits.slice(point)}`
 }
 
 function manifestIn(text: string | undefined, where: string): ReportManifest {

@@ -24,6 +24,7 @@ import type { Batch, FileSink, TableWriter } from './index.ts'
 export const TOTAL_CATEGORY = '_T'
 /** Category of a member without a code. */
 export const UNKNOWN_CATEGORY = '_U'
+export const VERSION = '2.0'
 /** Dimension of the values, the last of each cube. */
 export const METRIC = 'metric'
 /** Separates a metric from what stands beside it; no other column has it. */
@@ -148,14 +149,11 @@ export class Cube {
         ),
       })
     const ids = [...dimensions.map(({ name }) => name), METRIC]
-    const roleOf = (matches: (code: DimensionCode) => boolean): string[] =>
-      dimensions.flatMap(({ code, name }) => (matches(code) ? [name] : []))
-    const [time, geo] = [roleOf(isTime), roleOf(isPlace)]
-    const role = { ...(time[0] && { time }), ...(geo[0] && { geo }), [METRIC]: [METRIC] }
-    yield `{"version":"2.0","class":"dataset","label":${JSON.stringify(label)},"id":${JSON.stringify(ids)},"size":${JSON.stringify(size)},"role":${JSON.stringify(role)},"dimension":{`
+    const role = roleOf(dimensions)
+    yield `{"version":"${VERSION}","class":"dataset","label":${JSON.stringify(label)},"id":${JSON.stringify(ids)},"size":${JSON.stringify(size)},"role":${JSON.stringify(role)},"dimension":{`
     for (const dimension of dimensions)
       yield `${JSON.stringify(dimension.name)}:${JSON.stringify(this.#describe(dimension))},`
-    yield `"${METRIC}":${JSON.stringify(this.#describeMetrics())}},"value":`
+    yield `"${METRIC}":${JSON.stringify({ label: LABELS[this.#language].metric, category: categoryOfMetrics(this.#columns) })}},"value":`
     const order = this.#order()
     yield* order.length * width === cells ? this.#dense(order) : this.#sparse(order)
     yield* this.#status(order)
@@ -281,19 +279,29 @@ export class Cube {
       ...(at.attributes.length === 0 ? {} : { extension }),
     }
   }
+}
 
-  #describeMetrics(): unknown {
-    const columns = this.#values.map((index) => this.#columns[index] as Column)
-    return {
-      label: LABELS[this.#language].metric,
-      category: {
-        index: columns.map(({ name }) => name),
-        label: Object.fromEntries(columns.map(({ name, label }) => [name, label])),
-        unit: Object.fromEntries(
-          columns.map(({ name, unit, decimals }) => [name, { label: unit, decimals }]),
-        ),
-      },
-    }
+/** @returns the dimensions of time and of territories, and the metric */
+export function roleOf(
+  dimensions: readonly { readonly code: DimensionCode; readonly name: string }[],
+): Readonly<Record<string, readonly string[]>> {
+  const namesOf = (matches: (code: DimensionCode) => boolean): string[] =>
+    dimensions.flatMap(({ code, name }) => (matches(code) ? [name] : []))
+  const [time, geo] = [namesOf(isTime), namesOf(isPlace)]
+  return { ...(time[0] && { time }), ...(geo[0] && { geo }), [METRIC]: [METRIC] }
+}
+
+/** @returns the categories of the dimension of the values: all columns that are no texts */
+export function categoryOfMetrics(columns: readonly Column[]): {
+  readonly index: readonly string[]
+  readonly label: Readonly<Record<string, string>>
+  readonly unit: Readonly<Record<string, { readonly label: string; readonly decimals: number }>>
+} {
+  const values = columns.filter(({ type }) => type !== 'text')
+  return {
+    index: values.map(({ name }) => name),
+    label: Object.fromEntries(values.map(({ name, label }) => [name, label])),
+    unit: Object.fromEntries(values.map(({ name, unit, decimals }) => [name, { label: unit, decimals }])),
   }
 }
 
