@@ -42,7 +42,7 @@ const COVERAGE = {
       const where = isAll(states)
         ? 'não coletado em nenhum estado'
         : isMost
-          ? `coletado só em ${othersOf(states)}`
+          ? `não coletado fora de ${othersOf(states)}`
           : `não coletado em ${states.join(', ')}`
       return `${name(dataset)}, ${listMonths(periods, 'pt')}: ${where}; ${effectInPortuguese(affected, name, isMost ? 'do resto' : 'disso')}`
     },
@@ -50,7 +50,7 @@ const COVERAGE = {
       const where = isAll(states)
         ? 'not collected for any state'
         : states.length > NAMED_MAX
-          ? `collected for ${othersOf(states)} only`
+          ? `not collected for states other than ${othersOf(states)}`
           : `not collected for ${states.join(', ')}`
       return `${name(dataset)} ${listMonths(periods, 'en')}: ${where}; ${effectInEnglish(affected, name, states.length === 1 ? 'it' : 'them')}`
     },

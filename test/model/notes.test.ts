@@ -95,7 +95,7 @@ t.test('long lists are short in sentences and whole in parameters', async (t) =>
   const [note] = writeNotes([gap], 'en')
   t.equal(
     note?.message,
-    'd 14 months to 2025-13: collected for PE, PI, PR, RJ, RN, RO, RR, RS, SC, SE, SP, TO only; totals are null.',
+    'd 14 months to 2025-13: not collected for states other than PE, PI, PR, RJ, RN, RO, RR, RS, SC, SE, SP, TO; totals are null.',
   )
   t.match(note, { states, periods })
 })

@@ -53,6 +53,8 @@ export function resolvePeriods(
   if (overPeriod === null) throw severalPeriodsError(requested, null)
   if (!isAnchored) return { requested, end, available, summed }
   // All groups and metrics share one month, so a hospital that closed earlier does not count.
+  if (selected !== null)
+    return { requested: end === 'newest' ? selected.slice(-1) : selected.slice(0, 1), end, available, summed }
   const anchorMonth = newestFor(end === 'newest' ? available : available.toReversed(), states, (period) =>
     tables.map((table) => statesCollected(view, table, period)),
   )

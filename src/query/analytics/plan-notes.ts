@@ -9,7 +9,7 @@ import {
   measuresOf,
 } from '../../model/metrics.ts'
 import type { Note } from '../../model/notes.ts'
-import { finestTime, isTime, lengthOf, periodOf, showPeriod } from '../../model/periods.ts'
+import { finestTime, isTime, lengthOf, periodOf, showPeriod, TIME_DIMENSIONS } from '../../model/periods.ts'
 import { type Table, tablesAmong } from '../../model/required-tables.ts'
 import { WEEKS_COUNTED_FROM } from '../../model/sinasc/notes.ts'
 import type { Condition } from '../../model/types.ts'
@@ -33,7 +33,10 @@ export const noteOfAges = (year: number | null): Note =>
 export function periodNotes(metrics: readonly MetricNeeds[]): Note[] {
   const newest = metrics
     .filter(({ needs }) => needs.length > 0)
-    .map(({ code, requested: [month] }) => [code, month === undefined ? null : formatPeriod(month)] as const)
+    .map(({ code, requested }) => {
+      const month = requested.at(-1)
+      return [code, month === undefined ? null : formatPeriod(month)] as const
+    })
   return new Set(newest.map(([, month]) => month)).size <= 1
     ? []
     : [{ code: 'newest_periods_differ', newest: Object.fromEntries(newest) }]
@@ -64,9 +67,14 @@ const cellOfMonths = (metric: MetricCode, months: readonly number[]): readonly P
 /** Notes the months that are missing from a period, and how many months a rate covers when they are not a year. */
 export function cellNotes(query: AnalyticsQuery, metrics: readonly QueryMetricNeeds[]): Note[] {
   const finest = finestTime(query.group_by)
+  const isFiltered = (code: string): boolean => query.filters.some(({ dimension }) => dimension === code)
+  const unit =
+    TIME_DIMENSIONS.find((code) => code !== 'reference_period' && isFiltered(code)) ?? 'reference_year'
   const nameOf = (code: number, months: readonly number[]): string =>
     finest === null
-      ? [...new Set(months.map((month) => periodOf('reference_year', month)))].join(', ')
+      ? allPeriods([months.map((month) => periodOf(unit, month))])
+          .map((period) => showPeriod(unit, period))
+          .join(', ')
       : String(showPeriod(finest, code))
   const incomplete = new Map<string, { metrics: string[]; groups: string[]; months: number[] }>()
   const lengths = new Map<number, string[]>()
