@@ -12,6 +12,8 @@ import { ReportUnreadable } from './unreadable.ts'
 const PARTS_MAX = 100
 /** Largest total size of all parts after inflating. */
 export const INFLATED_MAX = 512 * 2 ** 20
+/** Extra field that names a part a second time, which only some programs read. */
+const UNICODE_PATH = 0x7075
 const LOCAL_HEADER = 0x04034b50
 const STORED = 0
 const DEFLATED = 8
@@ -34,7 +36,7 @@ export async function openPackage(bytes: Buffer): Promise<Package> {
     if (entry.isEncrypted()) throw new ReportUnreadable('the workbook is encrypted')
     if (compressionMethod !== STORED && compressionMethod !== DEFLATED)
       throw new ReportUnreadable(`the part ${fileName} is compressed by a method that workbooks do not use`)
-    if (localNameAt(bytes, offset) !== fileName)
+    if (entry.extraFields.some(({ id }) => id === UNICODE_PATH) || localNameAt(bytes, offset) !== fileName)
       throw new ReportUnreadable(`the part ${fileName} has another name where it stands in the file`)
     parts.set(fileName, entry)
     inflated += entry.uncompressedSize

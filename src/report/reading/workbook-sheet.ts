@@ -3,19 +3,22 @@
  * that could make a common program show something else (hidden rows, merged cells, formulas, pictures, conditional formats …).
  */
 import { utils } from '@e965/xlsx'
+import { ESCAPED } from '../writers/xlsx.ts'
 import type { Package } from './package-parts.ts'
 import { ReportUnreadable } from './unreadable.ts'
-import { type Attributes, readXml } from './workbook-xml.ts'
+import { type Attributes, NAMESPACES, readIndex, readSize, readXml } from './workbook-xml.ts'
 
 const SHEET_BYTES_MAX = 400 * 2 ** 20
 const STRINGS_BYTES_MAX = 64 * 2 ** 20
 const STRINGS_PART = 'xl/sharedStrings.xml'
-/** Elements that do not change what cells show; all others are oddities. A drawing's content is in a separate part. */
-const PLAIN_ELEMENTS = new Set(
-  'sheetPr dimension sheetViews sheetFormatPr cols sheetData autoFilter printOptions pageMargins pageSetup headerFooter sheetCalcPr phoneticPr ignoredErrors drawing'.split(
-    ' ',
-  ),
-)
+const ROW = 'worksheet/sheetData/row'
+const CELL = `${ROW}/c`
+/**
+ * Elements that do not change what cells show; all others are oddities. Those in cells are checked one by one. A drawing's content is
+ * in a separate part.
+ */
+const ELEMENTS =
+  /^worksheet(\/(sheetData(\/row(\/c(\/.+)?)?)?|(sheetPr|headerFooter|ignoredErrors)(\/\w+)?|sheetViews(\/sheetView(\/(pane|selection))?)?|cols(\/col)?|dimension|sheetFormatPr|autoFilter|printOptions|pageMargins|pageSetup|sheetCalcPr|phoneticPr|drawing))?$/
 const COLUMN_WIDTH_MIN = 3
 const ROW_POINTS_MIN = 6
 /** Largest numbers of frozen rows and columns; more could fill the window. */
@@ -44,19 +47,22 @@ const isOn = (value: string | undefined): boolean => value !== undefined && valu
 const isGrouped = ({ collapsed, outlineLevel = '0' }: Attributes): boolean =>
   isOn(collapsed) || outlineLevel !== '0'
 const isLess = (value: string | undefined, least: number): boolean =>
-  value !== undefined && !(Number(value) >= least)
+  value !== undefined && !(readSize(value) >= least)
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
 
-/** @returns the shared strings, which cells refer to by number @throws ReportUnreadable */
-export async function readStrings(book: Package): Promise<string[]> {
-  if (!book.names.includes(STRINGS_PART)) return []
+/** @returns the shared strings, which cells refer to by number, and elements that they do not have @throws ReportUnreadable */
+export async function readStrings(book: Package): Promise<{ strings: string[]; unexpected: string[] }> {
+  if (!book.names.includes(STRINGS_PART)) return { strings: [], unexpected: [] }
   const strings: string[] = []
   let current = ''
-  await readXml(STRINGS_PART, await book.readPart(STRINGS_PART, STRINGS_BYTES_MAX), {
+  const unexpected = await readXml(STRINGS_PART, await book.readPart(STRINGS_PART, STRINGS_BYTES_MAX), {
+    namespaces: NAMESPACES.workbook,
+    elements: /^sst(\/si(\/\w+)*)?$/,
     open(path) {
       if (path === 'sst/si') current = ''
       // Mark formatted runs, because their fonts could hide some of the text.
-      else if (path.startsWith('sst/si/') && path !== 'sst/si/t') current += '\u0000formatted'
+      else if (path.startsWith('sst/si/') && (path !== 'sst/si/t' || current !== ''))
+        current += '\u0000formatted'
     },
     text(path, text) {
       if (path === 'sst/si/t') current += text
@@ -65,7 +71,7 @@ export async function readStrings(book: Package): Promise<string[]> {
       if (path === 'sst/si') strings.push(decodeText(current))
     },
   })
-  return strings
+  return { strings, unexpected }
 }
 
 /** @throws ReportUnreadable */
@@ -87,13 +93,13 @@ export async function readSheet(book: Package, part: string, strings: readonly s
     else if (type === 'n' && cellElements === 0) return
     else if (type === 'n' && NUMBER.test(text)) line[column] = { text, isNumber: true, style }
     else if (type === 's' || type === 'inlineStr' || type === 'str') {
-      const content = type === 's' ? strings[Number(text)] : decodeText(text)
+      const content = type === 's' ? strings[readIndex(text)] : decodeText(text)
       if (content === undefined) addOddity(`${address} names a text that is not there`)
       else if (content !== '') line[column] = { text: content, isNumber: false, style }
     } else addOddity(`${address} is neither a number nor a text`)
   }
   const openRow = (attributes: Attributes): void => {
-    const number = Number(attributes.r ?? row + 1)
+    const number = readIndex(attributes.r ?? `${row + 1}`)
     if (!Number.isInteger(number) || number < 1 || number > ROWS_MAX)
       throw new ReportUnreadable(`${part} has a row that no workbook has`)
     if (number <= row) addOddity(`row ${attributes.r} stands out of order or twice`)
@@ -108,25 +114,27 @@ export async function readSheet(book: Package, part: string, strings: readonly s
     const { r, c } = utils.decode_cell(address)
     if (!(c >= 0 && c < COLUMNS_MAX)) throw new ReportUnreadable(`${part} has a cell that no workbook has`)
     if (utils.encode_cell({ r, c }) !== address || r !== row - 1) addOddity(`${address} stands in row ${row}`)
-    cell = { address, column: c, type: attributes.t ?? 'n', style: Number(attributes.s ?? 0), text: '' }
+    const style = readIndex(attributes.s ?? '0')
+    cell = { address, column: c, type: attributes.t ?? 'n', style, text: '' }
     cellElements = 0
   }
-  await readXml(part, await book.readPart(part, SHEET_BYTES_MAX), {
+  const openContent = (content: string): void => {
+    cellElements += 1
+    if (content === 'f') addOddity(`${cell?.address} is a formula`)
+    else if (content.startsWith('is') !== (cell?.type === 'inlineStr'))
+      addOddity(`${cell?.address} has ${content}, which its type does not show`)
+    else if (content !== 'v' && content !== 'is' && content !== 'is/t')
+      addOddity(`${cell?.address} has ${content}`)
+    else if (cellElements > (content === 'is/t' ? 2 : 1)) addOddity(`${cell?.address} has two values`)
+  }
+  const unexpected = await readXml(part, await book.readPart(part, SHEET_BYTES_MAX), {
+    namespaces: NAMESPACES.workbook,
+    elements: ELEMENTS,
     open(path, attributes) {
-      const [, section = '', ...inner] = path.split('/')
-      if (section !== '' && inner.length === 0 && !PLAIN_ELEMENTS.has(section)) addOddity(`has ${section}`)
-      else if (path === 'worksheet/sheetData/row') openRow(attributes)
-      else if (path === 'worksheet/sheetData/row/c') openCell(attributes)
-      else if (section === 'sheetData' && inner.length > 2) {
-        cellElements += 1
-        const content = inner.slice(2).join('/')
-        if (content === 'f') addOddity(`${cell?.address} is a formula`)
-        else if (content.startsWith('is') !== (cell?.type === 'inlineStr'))
-          addOddity(`${cell?.address} has ${content}, which its type does not show`)
-        else if (content !== 'v' && content !== 'is' && content !== 'is/t')
-          addOddity(`${cell?.address} has ${content}`)
-        else if (content !== 'is/t' && cellElements > 1) addOddity(`${cell?.address} has two values`)
-      } else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) addOddity('has a hidden column')
+      if (path === ROW) openRow(attributes)
+      else if (path === CELL) openCell(attributes)
+      else if (path.startsWith(`${CELL}/`)) openContent(path.slice(CELL.length + 1))
+      else if (path === 'worksheet/cols/col' && isHiddenColumn(attributes)) addOddity('has a hidden column')
       else if (path === 'worksheet/cols/col' && isGrouped(attributes))
         addOddity('has columns in a group, which can hide them')
       else if (path === 'worksheet/sheetFormatPr' && hasSmallSizes(attributes))
@@ -140,18 +148,18 @@ export async function readSheet(book: Package, part: string, strings: readonly s
         addOddity('has frozen rows or columns that hide others')
     },
     text(path, text) {
-      if (cell !== null && /\/c\/(v|is\/t)$/.test(path)) cell.text += text
+      if (cell !== null && (path === `${CELL}/v` || path === `${CELL}/is/t`)) cell.text += text
       // LibreOffice writes empty headers and footers.
       else if (path.startsWith('worksheet/headerFooter/') && text.trim() !== '')
         addOddity(`has the ${path.split('/').at(-1)} ${text}`)
     },
     close(path) {
-      if (path !== 'worksheet/sheetData/row/c') return
+      if (path !== CELL) return
       closeCell()
       cell = null
     },
   })
-  return { rows, oddities }
+  return { rows, oddities: [...unexpected.map((element) => `has ${element}`), ...oddities] }
 }
 
 /** @param firstCell first visible cell of the frozen part, which does not scroll */
@@ -160,7 +168,8 @@ const hidesCells = (
   firstCell: string,
 ): boolean =>
   state !== 'split' &&
-  (firstCell !== FIRST_CELL || !(Number(ySplit) <= FROZEN_MAX.rows && Number(xSplit) <= FROZEN_MAX.columns))
+  (firstCell !== FIRST_CELL ||
+    !(readSize(ySplit) <= FROZEN_MAX.rows && readSize(xSplit) <= FROZEN_MAX.columns))
 
 const isHiddenColumn = ({ hidden, width }: Attributes): boolean =>
   isOn(hidden) || isLess(width, COLUMN_WIDTH_MIN)
@@ -177,6 +186,14 @@ const hasSmallSizes = ({
   isLess(defaultColWidth, COLUMN_WIDTH_MIN) ||
   isLess(baseColWidth, COLUMN_WIDTH_MIN)
 
-/** Decodes characters that XML cannot contain, written as _x001F_ (ECMA-376, 22.9.2.19). */
+/**
+ * Decodes what the writer escapes (ECMA-376, 22.9.2.19): characters that XML cannot contain, written as _x001F_, and the first
+ * underscore of a text that looks like an escape. Programs differ in whether they decode others, so those become U+0000, which no text
+ * has.
+ */
 const decodeText = (text: string): string =>
-  text.replaceAll(/_x([0-9A-Fa-f]{4})_/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  text.replaceAll(/_x([0-9A-Fa-f]{4})_(?=(x[0-9A-Fa-f]{4}_)?)/g, (_, hex: string, next?: string) => {
+    const character = String.fromCharCode(Number.parseInt(hex, 16))
+    const isEscaped = character === '_' ? next !== undefined : ESCAPED.test(character)
+    return isEscaped ? character : '\u0000'
+  })

@@ -3,7 +3,8 @@
  * hide or change the content (a color, a tiny font, repeated or rotated text).
  */
 import type { Package } from './package-parts.ts'
-import { type Attributes, readXml } from './workbook-xml.ts'
+import { SYMBOLS } from './workbook-parts.ts'
+import { type Attributes, NAMESPACES, readIndex, readSize, readXml } from './workbook-xml.ts'
 
 const STYLES_PART = 'xl/styles.xml'
 const STYLES_BYTES_MAX = 4 * 2 ** 20
@@ -13,8 +14,9 @@ const BUILT_IN: Readonly<Record<string, string>> = { '0': 'General', '1': '0', '
 const CUSTOM_FORMAT_MIN = 100
 /** Notations of black in different programs. */
 const BLACK = new Set(['rgb FF000000', 'rgb 00000000', 'theme 1', 'indexed 8', 'indexed 64', 'auto 1'])
-/** Fonts that show digits as other symbols. */
-const SYMBOLS = /wing|webd|symbol|dingbat/i
+/** Elements of styles; those of other namespaces only stand in extensions, which reports do not use. */
+const ELEMENTS =
+  /^(?!.*AlternateContent)styleSheet(\/(numFmts(\/numFmt)?|fonts(\/font(\/\w+)?)?|fills(\/fill(\/\w+)*)?|borders(\/border(\/\w+)*)?|(cellStyleXfs|cellXfs)(\/xf(\/\w+)?)?|cellStyles(\/cellStyle)?|colors(\/\w+)*|(dxfs|tableStyles|extLst)(\/.*)?))?$/
 const POINTS_MIN = 6
 const POINTS_MAX = 24
 const ALIGNMENTS = new Set(['general', 'left', 'right', 'center'])
@@ -33,19 +35,21 @@ export interface CellStyle {
   readonly oddity: string | null
 }
 
-/** @throws ReportUnreadable */
-export async function readStyles(book: Package): Promise<CellStyle[]> {
+/** @returns styles by number, and elements that styles do not have @throws ReportUnreadable */
+export async function readStyles(book: Package): Promise<{ styles: CellStyle[]; unexpected: string[] }> {
   const formats = new Map(Object.entries(BUILT_IN))
   const fonts: string[] = []
   const fills: string[] = []
-  const styles: { formatId: string; oddities: string[] }[] = []
+  const found: { formatId: string; oddities: string[] }[] = []
   let hasPalette = false
   const part = await book.readPart(STYLES_PART, STYLES_BYTES_MAX)
   const addTo = (list: string[], text: string): void => void list.push(text)
   const mark = (list: string[], text: string | null): void => {
     if (text !== null && list.length > 0) list[list.length - 1] = text
   }
-  await readXml(STYLES_PART, part, {
+  const unexpected = await readXml(STYLES_PART, part, {
+    namespaces: NAMESPACES.workbook,
+    elements: ELEMENTS,
     open(path, attributes) {
       if (path === 'styleSheet/numFmts/numFmt') {
         const id = formatIdOf(attributes)
@@ -57,30 +61,31 @@ export async function readStyles(book: Package): Promise<CellStyle[]> {
       else if (path.startsWith('styleSheet/fills/fill/')) mark(fills, checkFill(path, attributes))
       else if (path === 'styleSheet/colors/indexedColors') hasPalette = true
       else if (path === 'styleSheet/cellXfs/xf')
-        styles.push({
+        found.push({
           formatId: formatIdOf(attributes),
           oddities: [
-            fonts[Number(attributes.fontId ?? 0)] ?? '',
-            fills[Number(attributes.fillId ?? 0)] ?? '',
+            fonts[readIndex(attributes.fontId ?? '0')] ?? 'has a font that is not there',
+            fills[readIndex(attributes.fillId ?? '0')] ?? 'has a background that is not there',
           ],
         })
       else if (path === 'styleSheet/cellXfs/xf/alignment')
-        styles.at(-1)?.oddities.push(checkAlignment(attributes))
+        found.at(-1)?.oddities.push(checkAlignment(attributes))
     },
   })
-  return styles.map(({ formatId, oddities }) => ({
+  const styles = found.map(({ formatId, oddities }) => ({
     format: formats.get(formatId) ?? `number ${formatId}`,
     oddity: hasPalette ? 'has colors of another palette' : (oddities.find((text) => text !== '') ?? null),
   }))
+  return { styles, unexpected }
 }
 
 /** Reads `0101` as 101, as programs do. */
-const formatIdOf = ({ numFmtId = '0' }: Attributes): string => String(Number.parseInt(numFmtId, 10))
+const formatIdOf = ({ numFmtId = '0' }: Attributes): string => String(readIndex(numFmtId))
 
 function checkFont(path: string, attributes: Attributes): string | null {
   const element = path.slice('styleSheet/fonts/font/'.length)
   if (element === 'sz') {
-    const points = Number(attributes.val)
+    const points = readSize(attributes.val ?? '')
     return points >= POINTS_MIN && points <= POINTS_MAX ? null : `has a font of ${attributes.val} points`
   }
   if (element === 'name') return SYMBOLS.test(attributes.val ?? '') ? `has the font ${attributes.val}` : null

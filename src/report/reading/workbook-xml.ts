@@ -5,20 +5,36 @@
 import { SaxesParser } from 'saxes'
 import { ReportUnreadable } from './unreadable.ts'
 
-/** Namespaces whose elements have no prefix in paths: workbooks and package relationships. */
-const PLAIN = new Set([
-  'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
-  'http://purl.oclc.org/ooxml/spreadsheetml/main',
-  'http://schemas.openxmlformats.org/package/2006/relationships',
-])
+/** Namespaces of parts, most of them in the transitional and the strict form. */
+export const NAMESPACES = {
+  workbook: [
+    'http://schemas.openxmlformats.org/spreadsheetml/2006/main',
+    'http://purl.oclc.org/ooxml/spreadsheetml/main',
+  ],
+  relationships: ['http://schemas.openxmlformats.org/package/2006/relationships'],
+  contentTypes: ['http://schemas.openxmlformats.org/package/2006/content-types'],
+  drawing: [
+    'http://schemas.openxmlformats.org/drawingml/2006/main',
+    'http://purl.oclc.org/ooxml/drawingml/main',
+  ],
+  sheetDrawing: [
+    'http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing',
+    'http://purl.oclc.org/ooxml/drawingml/spreadsheetDrawing',
+  ],
+} as const
 /** Largest nesting depth. Cells are six levels deep; other programs add a few. */
 const DEPTH_MAX = 100
 /** Largest number of characters without a tag; a cell holds 32,767. */
 const TEXT_MAX = 1 << 20
+const UNEXPECTED_MAX = 20
 
 export type Attributes = Readonly<Record<string, string>>
 
 export interface XmlReader {
+  /** Namespaces whose elements have no prefix in paths. */
+  readonly namespaces: readonly string[]
+  /** Paths of the elements that the part may have. */
+  readonly elements: RegExp
   /**
    * @param path local names from the root, such as `worksheet/sheetData/row`; elements of other namespaces as `{uri}name`, the uri without
    * its slashes
@@ -29,10 +45,28 @@ export interface XmlReader {
   close?(path: string): void
 }
 
-/** @throws ReportUnreadable when the part is not well formed, declares a document type or is not UTF-8 */
-export async function readXml(name: string, part: AsyncIterable<Buffer>, reader: XmlReader): Promise<void> {
+/**
+ * Reads the number of an item. Programs differ in how they read other notations, such as `0x10`, `1e1` and numbers beyond 32 bits.
+ *
+ * @returns NaN for other notations
+ */
+export const readIndex = (text: string): number => (/^\d{1,9}$/.test(text) ? Number(text) : Number.NaN)
+
+/** Reads a width, height or font size, as strictly as an index. */
+export const readSize = (text: string): number => (/^\d{1,9}(\.\d+)?$/.test(text) ? Number(text) : Number.NaN)
+
+/**
+ * @returns names of elements that the part may not have, the first of them
+ * @throws ReportUnreadable when the part is not well formed, declares a document type or is not UTF-8
+ */
+export async function readXml(
+  name: string,
+  part: AsyncIterable<Buffer>,
+  reader: XmlReader,
+): Promise<string[]> {
   const parser = new SaxesParser({ xmlns: true })
   const paths: string[] = []
+  const unexpected = new Set<string>()
   const currentPath = (): string => paths.at(-1) ?? ''
   parser.on('error', (error) => {
     throw new ReportUnreadable(`${name} is not well-formed XML: ${error.message}`)
@@ -40,13 +74,17 @@ export async function readXml(name: string, part: AsyncIterable<Buffer>, reader:
   parser.on('doctype', () => {
     throw new ReportUnreadable(`${name} declares a document type`)
   })
+  parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
+    if (!/^utf-8$/i.test(encoding)) throw new ReportUnreadable(`${name} declares the encoding ${encoding}`)
+  })
   parser.on('opentag', ({ local, uri, attributes }) => {
-    const element = PLAIN.has(uri) ? local : `{${uri.replaceAll('/', '')}}${local}`
+    const element = reader.namespaces.includes(uri) ? local : `{${uri.replaceAll('/', '')}}${local}`
     paths.push(paths.length === 0 ? element : `${currentPath()}/${element}`)
     if (paths.length > DEPTH_MAX) throw new ReportUnreadable(`${name} is nested deeper than a workbook`)
     const values: Record<string, string> = Object.create(null)
     for (const { local: name, uri: space, value } of Object.values(attributes))
       values[space === '' ? name : `{${space}}${name}`] = value
+    if (unexpected.size < UNEXPECTED_MAX && !reader.elements.test(currentPath())) unexpected.add(local)
     reader.open(currentPath(), values)
   })
   const takeText = (text: string): void => reader.text?.(currentPath(), text)
@@ -68,6 +106,7 @@ export async function readXml(name: string, part: AsyncIterable<Buffer>, reader:
     for await (const chunk of part) write(decoder.decode(chunk, { stream: true }))
     write(decoder.decode())
     parser.close()
+    return [...unexpected]
   } catch (error) {
     if (error instanceof ReportUnreadable) throw error
     throw new ReportUnreadable(`${name} cannot be read: ${error instanceof Error ? error.message : error}`)

@@ -10,34 +10,20 @@ import { describeColumns, SHEETS } from '../writers/xlsx.ts'
 import { openPackage, type Package } from './package-parts.ts'
 import type { ReadReport } from './report.ts'
 import { ReportUnreadable } from './unreadable.ts'
+import { checkParts, SMALL_PART_BYTES_MAX } from './workbook-parts.ts'
 import { readSheet, readStrings, type Sheet, type SheetCell } from './workbook-sheet.ts'
 import { type CellStyle, readStyles } from './workbook-styles.ts'
-import { readXml } from './workbook-xml.ts'
+import { NAMESPACES, readXml } from './workbook-xml.ts'
 
-const CONTENT_TYPES_PART = '[Content_Types].xml'
-const PACKAGE_RELATIONS_PART = '_rels/.rels'
 const WORKBOOK_PART = 'xl/workbook.xml'
-const RELATIONS_PART = 'xl/_rels/workbook.xml.rels'
-const SMALL_PART_BYTES_MAX = 1 << 20
-/** Parts that common programs write and that show nothing themselves. */
-const PLAIN_PART =
-  /^(\[Content_Types\]\.xml|_rels\/\.rels|docProps\/\w+\.xml|xl\/(workbook|styles|sharedStrings|theme\/theme\d+|drawings\/drawing\d+|worksheets\/(_rels\/)?sheet\d+|_rels\/workbook)\.xml(\.rels)?)$/
-const PLAIN_ELEMENTS = new Set(
-  'fileVersion workbookPr bookViews sheets definedNames calcPr workbookProtection extLst'.split(' '),
-)
-/** Elements of other namespaces by which Excel remembers a workbook's folder and revision. */
-const PLAIN_FOREIGN_ELEMENT = /}(AlternateContent|Choice|absPath|revisionPtr)$/
+/** Elements that show nothing themselves. By those of other namespaces, Excel remembers a workbook's folder and revision. */
+const ELEMENTS =
+  /^workbook(\/(fileVersion|workbookPr|calcPr|workbookProtection|bookViews(\/workbookView)?|sheets(\/sheet)?|definedNames(\/definedName)?|extLst(\/(?!.*AlternateContent).*)?|\{[^}]+\}(revisionPtr|AlternateContent(\/\{[^}]+\}Choice(\/\{[^}]+\}absPath)?)?)))?$/
 /** Names of a relationship's id. */
 const RELATION_IDS = [
   '{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id',
   '{http://purl.oclc.org/ooxml/officeDocument/relationships}id',
 ]
-/** Parts that are read by name, with the relationships and content types by which programs find them. */
-const NAMED_PARTS = [
-  { relation: /\/officeDocument$/, contentType: /\.main\+xml$/i, part: WORKBOOK_PART },
-  { relation: /\/sharedStrings$/, contentType: /sharedStrings\+xml$/, part: 'xl/sharedStrings.xml' },
-  { relation: /\/styles$/, contentType: /\.styles\+xml$/, part: 'xl/styles.xml' },
-] as const
 /** Formats that show texts unchanged, and numbers unchanged unless the column is too narrow. */
 const PLAIN_FORMATS = new Set(['General', '@'])
 /** Name of a filter row. Other names could be a print area, which cuts rows from what is printed or exported. */
@@ -69,8 +55,8 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
   ]
   const data = await sheetOf(book, SHEETS.data)
   const manifest = readManifestRows(textsOf(manifestSheet))
-  const styles = await readStyles(book.parts)
-  const problems = [...book.problems]
+  const { styles, unexpected } = await readStyles(book.parts)
+  const problems = [...book.problems, ...unexpected.map((element) => `the styles have ${element}`)]
   const { columns } = manifest
   for (const [name, sheet] of [
     [SHEETS.data, data],
@@ -99,29 +85,14 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
 
 async function openBook(bytes: Buffer): Promise<Book> {
   const parts = await openPackage(bytes)
-  const problems = parts.names
-    .filter((name) => !PLAIN_PART.test(name))
-    .map((name) => `the workbook has the part ${name}`)
-  for (const name of parts.names) problems.push(...(await checkPart(parts, name)))
-  problems.push(...(await checkNames(parts)))
-  const targets = new Map<string, string>()
-  await readXml(RELATIONS_PART, await parts.readPart(RELATIONS_PART, SMALL_PART_BYTES_MAX), {
-    open(path, { Id = '', Target = '', TargetMode }) {
-      if (path !== 'Relationships/Relationship') return
-      if (targets.has(Id)) problems.push(`the workbook has two relations ${Id}`)
-      if (TargetMode === 'External') problems.push(`the workbook refers to ${Target}`)
-      targets.set(Id, Target.startsWith('/') ? Target.slice(1) : `xl/${Target}`)
-    },
-  })
+  const { targets, problems: partProblems } = await checkParts(parts)
+  const problems = [...partProblems]
   const sheets = new Map<string, string>()
   const names: string[] = []
-  await readXml(WORKBOOK_PART, await parts.readPart(WORKBOOK_PART, SMALL_PART_BYTES_MAX), {
+  const unexpected = await readXml(WORKBOOK_PART, await parts.readPart(WORKBOOK_PART, SMALL_PART_BYTES_MAX), {
+    namespaces: NAMESPACES.workbook,
+    elements: ELEMENTS,
     open(path, attributes) {
-      const [, section = '', ...inner] = path.split('/')
-      const isPlain = section.startsWith('{')
-        ? PLAIN_FOREIGN_ELEMENT.test(path)
-        : inner.length > 0 || PLAIN_ELEMENTS.has(section)
-      if (section !== '' && !isPlain) problems.push(`the workbook has ${inner.at(-1) ?? section}`)
       if (path === 'workbook/bookViews/workbookView' && (attributes.visibility ?? 'visible') !== 'visible')
         problems.push('the window of the workbook is hidden')
       if (path === 'workbook/definedNames/definedName' && attributes.name !== FILTER_NAME)
@@ -136,54 +107,16 @@ async function openBook(bytes: Buffer): Promise<Book> {
       if (state !== 'visible') problems.push(`the sheet ${name} is hidden`)
     },
   })
+  problems.push(...unexpected.map((element) => `the workbook has ${element}`))
   if (names.join() !== SHEET_NAMES.join())
     problems.push(`the sheets are ${names.join(', ')}; a report has ${SHEET_NAMES.join(', ')}`)
   const shown = new Set(sheets.values())
   for (const name of parts.names)
     if (/^xl\/worksheets\/[^/]+$/.test(name) && !shown.has(name))
       problems.push(`the workbook has the part ${name}, which is none of its sheets`)
-  return { parts, sheets, strings: await readStrings(parts), problems }
-}
-
-/** Finds relationships and content types by which a program would read other parts than those that are read here. */
-async function checkNames(parts: Package): Promise<string[]> {
-  const problems: string[] = []
-  const check = (kind: 'relation' | 'contentType', type: string, part: string): void => {
-    const named = NAMED_PARTS.find((names) => names[kind].test(type))
-    if (named !== undefined && named.part !== part)
-      problems.push(`the workbook has ${part} in the place of ${named.part}`)
-  }
-  for (const [name, folder] of [
-    [PACKAGE_RELATIONS_PART, ''],
-    [RELATIONS_PART, 'xl/'],
-  ] as const)
-    await readXml(name, await parts.readPart(name, SMALL_PART_BYTES_MAX), {
-      open(_path, { Type = '', Target = '' }) {
-        check('relation', Type, Target.startsWith('/') ? Target.slice(1) : folder + Target)
-      },
-    })
-  await readXml(CONTENT_TYPES_PART, await parts.readPart(CONTENT_TYPES_PART, SMALL_PART_BYTES_MAX), {
-    open(_path, { ContentType = '', PartName }) {
-      if (PartName !== undefined) check('contentType', ContentType, PartName.slice(1))
-    },
-  })
-  return problems
-}
-
-/** Finds parts that could change the display. LibreOffice writes empty drawings; a theme defines the text color. */
-async function checkPart(parts: Package, name: string): Promise<string[]> {
-  const isDrawing = name.startsWith('xl/drawings/')
-  if (!isDrawing && !name.startsWith('xl/theme/')) return []
-  let elements = 0
-  let dark = ''
-  await readXml(name, await parts.readPart(name, SMALL_PART_BYTES_MAX), {
-    open(path, { val, lastClr }) {
-      elements += 1
-      if (/}dk1\/[^/]*$/.test(path)) dark = lastClr ?? val ?? ''
-    },
-  })
-  if (isDrawing) return elements > 1 ? [`the workbook shows a drawing (${name})`] : []
-  return dark === '000000' || dark === '' ? [] : [`the letters of the theme are ${dark}`]
+  const { strings, unexpected: others } = await readStrings(parts)
+  problems.push(...others.map((element) => `the shared strings have ${element}`))
+  return { parts, sheets, strings, problems }
 }
 
 function sheetOf({ parts, sheets, strings }: Book, name: string): Promise<Sheet> {

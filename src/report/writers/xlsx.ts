@@ -16,6 +16,9 @@ import type { FileSink, TableWriter } from './index.ts'
 export const SHEETS = { data: 'Dados', dictionary: 'Dicionário', manifest: 'Manifesto' } as const
 const DATA_PART = 'xl/worksheets/sheet1.xml'
 const WORKBOOK_PART = 'xl/workbook.xml'
+/** Characters that are written as _x001F_. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression lists control characters
+export const ESCAPED = /[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/
 /** Built from local fields, so that the stamp is the same in every time zone. */
 const FIRST_STAMP = new Date(1980, 0, 1)
 /** Size of each piece pushed to the compressor. It is fixed, because the cuts affect the compressed bytes. */
@@ -158,10 +161,9 @@ function rowXml(
  */
 function escapeXml(text: string): string {
   return text
-    .replaceAll(/_x([0-9A-Fa-f]{4})_/g, '_x005F_x$1_')
+    .replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
     .replaceAll(
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-      /[\u0000-\u0008\u000b-\u001f\ufffe\uffff]/g,
+      new RegExp(ESCAPED, 'g'),
       (character) => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
     )
     .replaceAll('&', '&amp;')
