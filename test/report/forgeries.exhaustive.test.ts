@@ -5,6 +5,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import {
   type DataType,
   Decimal,
@@ -130,6 +131,112 @@ function moveHeaders(sheet: string, left: string, right: string): string {
   const headers = moved.map((text, column) => cells[column]?.replace(/(<t [^>]*>).*?(?=<\/t>)/, `$1${text}`))
   return sheet.replace(row, headers.join(''))
 }
+
+const STRINGS = 'xl/sharedStrings.xml'
+const SHEET_RELATIONS = 'xl/worksheets/_rels/sheet1.xml.rels'
+const RELATIONS_SPACE = 'http://schemas.openxmlformats.org/package/2006/relationships'
+const relation = (id: string, type: string, target: string): string =>
+  `<Relationship Id="${id}" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/${type}" Target="${target}"/>`
+/** Several parts changed, each by a function of its text. */
+const revised = (changes: Readonly<Record<string, (text: string) => string>>) => (): Buffer => {
+  const parts = partsOf(report('xlsx'))
+  const texts = Object.entries(changes).map(([name, change]) => [name, change(parts[name] ?? '')])
+  if (texts.some(([name, text]) => text === parts[name as string])) throw new Error('nothing was changed')
+  return packed({ ...parts, ...Object.fromEntries(texts) })
+}
+const before = (mark: string, added: string) => (text: string) => text.replace(mark, `${added}${mark}`)
+/** Elements for programs that do not know the namespace of the first choice. */
+const otherwise = (xml: string): string =>
+  `<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice xmlns:z="urn:z" Requires="z"/><mc:Fallback>${xml}</mc:Fallback></mc:AlternateContent>`
+const otherTable = (): string => (partsOf(report('xlsx'))[DATA] ?? '').replace(NUMBER, '$1<v>1</v>')
+const TEXT_CELL = /<c r="(C3)" s="(\d+)" t="inlineStr"><is><t [^>]*>([^<]*)<\/t><\/is><\/c>/
+/** The text of a cell as the shared string after those of the report. */
+const sharedText = (index: (count: number) => string, strings: string) =>
+  revised({
+    [STRINGS]: before('</sst>', strings),
+    [DATA]: (text) => text.replace(TEXT_CELL, `<c r="$1" s="$2" t="s"><v>${index(countOfStrings())}</v></c>`),
+  })
+const countOfStrings = (): number => (partsOf(report('xlsx'))[STRINGS] ?? '').split('<si>').length - 1
+const nameOfText = (): string => TEXT_CELL.exec(partsOf(report('xlsx'))[DATA] ?? '')?.[3] ?? ''
+/** The number format 150, which prints a constant. */
+const withConstantFormat = (change: (text: string) => string) => (text: string) =>
+  change(text).replace('<numFmt ', '<numFmt numFmtId="150" formatCode="&quot;9&quot;"/><numFmt ')
+const NUMBER_STYLE = '<xf numFmtId="101" applyNumberFormat="1">'
+const theme = (dark: string, fonts = ''): string =>
+  `<a:theme xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><a:themeElements><a:clrScheme name="x"><a:dk1>${dark}</a:dk1></a:clrScheme>${fonts}</a:themeElements></a:theme>`
+const withTheme = (dark: string, fonts = '') =>
+  revised({
+    [RELATIONS]: before('</Relationships>', relation('rId8', 'theme', 'theme/theme1.xml')),
+    'xl/theme/theme1.xml': () => theme(dark, fonts),
+  })
+const withSheetRelation = (type: string, target: string) =>
+  revised({
+    [SHEET_RELATIONS]: before('</Relationships>', relation('rId1', type, target)),
+    'docProps/app.xml': () => '<Properties/>',
+  })
+const declaring = (encoding: string) =>
+  replaced(DATA, /^<\?xml[^>]*\?>/, `<?xml version="1.0" encoding="${encoding}"?>`)
+
+/** Another name of each part in an extra field of the directory, which only some programs read. */
+function renamedByExtraField(): Buffer {
+  const parts = partsOf(report('xlsx'))
+  const path = Buffer.concat([Buffer.from([1]), Buffer.alloc(4), Buffer.from('docProps/app.xml')])
+  path.writeUInt32LE(crc32(DATA), 1)
+  const files = Object.entries(parts).map(([name, text]) => [
+    name,
+    name === DATA ? [strToU8(text), { extra: { 28789: path } }] : strToU8(text),
+  ])
+  return Buffer.from(zipSync(Object.fromEntries(files) as Zippable))
+}
+
+/** The report with the parts, attributes and elements that Excel adds when it saves a workbook. */
+const asExcelSaves = revised({
+  'xl/theme/theme1.xml': () => theme('<a:sysClr val="windowText" lastClr="000000"/>'),
+  'xl/printerSettings/printerSettings1.bin': () => 'x',
+  'xl/calcChain.xml': () => '<calcChain/>',
+  'docProps/app.xml': () =>
+    '<Properties xmlns="http://schemas.openxmlformats.org/officeDocument/2006/extended-properties"><Application>Microsoft Excel</Application></Properties>',
+  'docProps/core.xml': () =>
+    '<cp:coreProperties xmlns:cp="http://schemas.openxmlformats.org/package/2006/metadata/core-properties"><cp:lastModifiedBy>x</cp:lastModifiedBy></cp:coreProperties>',
+  '_rels/.rels': before(
+    '</Relationships>',
+    `<Relationship Id="rId7" Type="http://schemas.openxmlformats.org/package/2006/relationships/metadata/core-properties" Target="docProps/core.xml"/>${relation('rId8', 'extended-properties', 'docProps/app.xml')}`,
+  ),
+  [RELATIONS]: before(
+    '</Relationships>',
+    relation('rId8', 'theme', 'theme/theme1.xml') + relation('rId9', 'calcChain', 'calcChain.xml'),
+  ),
+  [SHEET_RELATIONS]: before(
+    '</Relationships>',
+    relation('rId1', 'printerSettings', '../printerSettings/printerSettings1.bin'),
+  ),
+  '[Content_Types].xml': before(
+    '</Types>',
+    '<Default Extension="bin" ContentType="application/vnd.openxmlformats-officedocument.spreadsheetml.printerSettings"/><Override PartName="/xl/theme/theme1.xml" ContentType="application/vnd.openxmlformats-officedocument.theme+xml"/><Override PartName="/docProps/core.xml" ContentType="application/vnd.openxmlformats-package.core-properties+xml"/>',
+  ),
+  [BOOK]: (text) =>
+    text
+      .replace(
+        '<workbookPr/>',
+        '<fileVersion appName="xl"/><workbookPr defaultThemeVersion="166925"/><mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"><mc:Choice Requires="x15"><x15ac:absPath xmlns:x15ac="http://schemas.microsoft.com/office/spreadsheetml/2010/11/ac" url="x"/></mc:Choice></mc:AlternateContent><xr:revisionPtr xmlns:xr="http://schemas.microsoft.com/office/spreadsheetml/2014/revision" revIDLastSave="0"/>',
+      )
+      .replace(
+        '</workbook>',
+        '<extLst><ext uri="x"><xcalcf:calcFeatures xmlns:xcalcf="http://schemas.microsoft.com/office/spreadsheetml/2018/calcfeatures"><xcalcf:feature name="x"/></xcalcf:calcFeatures></ext></extLst></workbook>',
+      ),
+  [STYLES]: before(
+    '</styleSheet>',
+    '<cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles><dxfs count="0"/><tableStyles count="0"/><extLst><ext uri="x"><x14:slicerStyles xmlns:x14="http://schemas.microsoft.com/office/spreadsheetml/2009/9/main"/></ext></extLst>',
+  ),
+  [DATA]: (text) =>
+    text
+      .replace('<worksheet ', '<worksheet mc:Ignorable="x14ac xr" ')
+      .replace('<row r="3">', '<row r="3" spans="1:6" x14ac:dyDescent="0.25">')
+      .replace(
+        '</worksheet>',
+        '<pageMargins left="0.7"/><pageSetup orientation="portrait" r:id="rId1"/></worksheet>',
+      ),
+})
 
 const WORKBOOKS: Forgery[] = [
   ['a sheet that no program shows', withOtherSheet(() => ({})), /sheet4.xml, which is none of its sheets/],
@@ -346,6 +453,155 @@ const WORKBOOKS: Forgery[] = [
       RegExp(`is shown in the format ${Number(number)}, which is declared twice`),
     ],
   ),
+  ['saved by Excel', asExcelSaves, null, AGREE],
+  ...(
+    [
+      [
+        'Relationships',
+        `<Relationships>${relation('rId1', 'worksheet', '../docProps/app.xml')}</Relationships>`,
+      ],
+      [
+        'Relationship',
+        relation('rId7', 'worksheet', '../docProps/app.xml').replace(
+          '<Relationship',
+          '<Relationship xmlns="urn:x"',
+        ),
+      ],
+    ] as const
+  ).map(
+    ([element, added]): Forgery => [
+      `a relationship in an unexpected ${element}`,
+      revised({
+        [RELATIONS]: before('<Relationship Id="rId1"', added),
+        'docProps/app.xml': otherTable,
+      }),
+      RegExp(`workbook.xml.rels has ${element}`),
+    ],
+  ),
+  [
+    'a sheet among the properties',
+    revised({
+      [RELATIONS]: (text) => text.replace('worksheets/sheet1.xml', '../docProps/app.xml'),
+      'docProps/app.xml': otherTable,
+    }),
+    /docProps\/app.xml in the place of xl\/worksheets\/sheet1.xml/,
+  ],
+  [
+    'a part as another content type',
+    replaced('[Content_Types].xml', 'sharedStrings+xml', 'styles+xml'),
+    /as .*styles\+xml/,
+  ],
+  ...(
+    [
+      [STRINGS, '<si><t>total</t>', '<si><t>x</t></si>'],
+      [STYLES, '<numFmt ', '<numFmt numFmtId="101" formatCode="&quot;9&quot;"/>'],
+      [STYLES, NUMBER_STYLE, '<xf numFmtId="150"/>'],
+      [STYLES, '<font>', '<font><color rgb="FFFFFFFF"/></font>'],
+      [BOOK, '<sheet ', '<sheet r:id="rId1" sheetId="9" name="Resumo"/>'],
+      [
+        BOOK,
+        '<definedName ',
+        '<definedName name="_xlnm.Print_Area" localSheetId="0">Dados!$A$1:$C$3</definedName>',
+      ],
+      [DATA, '<col ', '<col min="5" max="5" hidden="1"/>'],
+      [DATA, '<c r="E3"', '<c r="D3"><v>1</v></c>'],
+    ] as const
+  ).map(
+    ([part, mark, xml]): Forgery => [
+      `${/\w+/.exec(xml)?.[0]} for other programs`,
+      edited(part, before(mark, otherwise(xml))),
+      /has?v?e? .*AlternateContent/,
+    ],
+  ),
+  ['the index of a text', sharedText(String, `<si><t>${nameOfText()}</t></si>`), null, AGREE],
+  [
+    'the index of a text in other digits',
+    sharedText((count) => `0x${count.toString(16)}`, `<si><t>${nameOfText()}</t></si>`),
+    /C3 .*is empty|C3 names a text/,
+  ],
+  [
+    'a text of another namespace',
+    sharedText(String, `<si xmlns="${RELATIONS_SPACE}"><t>${nameOfText()}</t></si><si><t>x</t></si>`),
+    /shared strings have si/,
+  ],
+  [
+    'rows of another namespace',
+    replaced(DATA, '<row r="3">', `<row xmlns="${RELATIONS_SPACE}" r="3">`),
+    /has row/,
+  ],
+  [
+    'a relationship of another namespace',
+    replaced(
+      RELATIONS,
+      '<Relationship ',
+      '<Relationship xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main" ',
+    ),
+    /has Relationship|no sheet/,
+    'unreadable',
+  ],
+  ...['<c r="A1" s="1" t="s"/>', '<c r="A1" s="1" t="s"><v></v></c>'].map(
+    (cell): Forgery => [
+      `a header without an index: ${cell}`,
+      replaced(DATA, /<c r="A1".*?<\/c>/, cell),
+      /A1 names a text that is not there/,
+    ],
+  ),
+  ...['0x3', '0.3e1'].map(
+    (style): Forgery => [
+      `the style ${style}`,
+      revised({
+        [STYLES]: withConstantFormat((text) => text.replace('<xf ></xf>', '<xf numFmtId="150"></xf>')),
+        [DATA]: (text) => text.replace(/<c r="E3" s="\d+">/, `<c r="E3" s="${style}">`),
+      }),
+      /E3 has a style that is not there/,
+    ],
+  ),
+  [
+    'a number format beyond 32 bits',
+    edited(STYLES, (text) => text.replaceAll('numFmtId="101"', 'numFmtId="4294967396"')),
+    /is shown in the format number NaN/,
+  ],
+  ['a height in other digits', replaced(DATA, '<row r="3">', '<row r="3" ht="0x14">'), /row 3 is too low/],
+  ['a font size in other digits', replaced(STYLES, '<font>', '<font><sz val="0x8"/>'), /font of 0x8 points/],
+  [
+    'a drawing among the properties',
+    withSheetRelation('drawing', '../../docProps/app.xml'),
+    /in the place of xl\/drawings/,
+  ],
+  [
+    'comments among the properties',
+    withSheetRelation('comments', '../../docProps/app.xml'),
+    /relationship of the type .*comments/,
+  ],
+  ['black letters by the theme', withTheme('<a:srgbClr val="000000"/>'), null, AGREE],
+  ...(
+    [
+      ['<a:sysClr val="window" lastClr="000000"/>', ''],
+      ['<a:srgbClr val="000000"><a:lumOff val="100000"/></a:srgbClr>', ''],
+      ['<a:prstClr val="white"/>', ''],
+      ['<a:srgbClr val="000000"/>', '<a:minorFont><a:latin typeface="Wingdings"/></a:minorFont>'],
+    ] as const
+  ).map(
+    ([dark, fonts]): Forgery => [
+      `the theme ${dark}${fonts}`,
+      withTheme(dark, fonts),
+      /of the theme|the theme has the font/,
+    ],
+  ),
+  ...['ISO-8859-1', 'UTF-7'].map(
+    (encoding): Forgery => [
+      `the encoding ${encoding}`,
+      declaring(encoding),
+      /declares the encoding/,
+      'unreadable',
+    ],
+  ),
+  [
+    'a text escaped without need',
+    edited(DATA, (text) => text.replace('>Boa Vista<', '>_x0042_oa Vista<')),
+    /oa Vista/,
+  ],
+  ['another name in an extra field', renamedByExtraField, /another name/, 'unreadable'],
 ]
 
 const textOf = (format: string): string => report(format).toString()

@@ -54,7 +54,8 @@ export async function readStyles(book: Package): Promise<{ styles: CellStyle[]; 
       if (path === 'styleSheet/numFmts/numFmt') {
         const id = formatIdOf(attributes)
         const isDeclared = formats.has(id) || !(Number(id) >= CUSTOM_FORMAT_MIN)
-        formats.set(id, isDeclared ? `${id}, which is declared twice` : (attributes.formatCode ?? ''))
+        if (id !== 'NaN')
+          formats.set(id, isDeclared ? `${id}, which is declared twice` : (attributes.formatCode ?? ''))
       } else if (path === 'styleSheet/fonts/font') addTo(fonts, '')
       else if (path.startsWith('styleSheet/fonts/font/')) mark(fonts, checkFont(path, attributes))
       else if (path === 'styleSheet/fills/fill') addTo(fills, '')
@@ -79,7 +80,7 @@ export async function readStyles(book: Package): Promise<{ styles: CellStyle[]; 
   return { styles, unexpected }
 }
 
-/** Reads `0101` as 101, as programs do. */
+/** Reads `0101` as 101, as programs do. @returns NaN for what is no number of a format */
 const formatIdOf = ({ numFmtId = '0' }: Attributes): string => String(readIndex(numFmtId))
 
 function checkFont(path: string, attributes: Attributes): string | null {
