@@ -27,8 +27,16 @@ const DEPTH_MAX = 100
 /** Largest number of characters without a tag; a cell holds 32,767. */
 const TEXT_MAX = 1 << 20
 const UNEXPECTED_MAX = 20
+/** Largest number of different paths that are built and checked only once; a report has fewer. */
+const STEPS_MAX = 1000
 
 export type Attributes = Readonly<Record<string, string>>
+
+/** An element at its path, with the elements in it that were found so far. */
+interface Step {
+  readonly path: string
+  readonly inner: Map<string, Step>
+}
 
 export interface XmlReader {
   /** Namespaces whose elements have no prefix in paths. */
@@ -65,26 +73,38 @@ export async function readXml(
   reader: XmlReader,
 ): Promise<string[]> {
   const parser = new SaxesParser({ xmlns: true })
-  const paths: string[] = []
+  const root: Step = { path: '', inner: new Map() }
+  const open: Step[] = []
   const unexpected = new Set<string>()
-  const currentPath = (): string => paths.at(-1) ?? ''
+  const currentPath = (): string => open.at(-1)?.path ?? ''
+  let steps = 0
+  const enter = (outer: Step, element: string): Step => {
+    const found = outer.inner.get(element)
+    if (found !== undefined) return found
+    const step = { path: outer === root ? element : `${outer.path}/${element}`, inner: new Map() }
+    if (unexpected.size < UNEXPECTED_MAX && !reader.elements.test(step.path))
+      unexpected.add(element.replace(/^.*}/, ''))
+    steps += 1
+    if (steps <= STEPS_MAX) outer.inner.set(element, step)
+    return step
+  }
   parser.on('error', (error) => {
     throw new ReportUnreadable(`${name} is not well-formed XML: ${error.message}`)
   })
   parser.on('doctype', () => {
     throw new ReportUnreadable(`${name} declares a document type`)
   })
-  parser.on('xmldecl', ({ encoding = 'UTF-8' }) => {
-    if (!/^utf-8$/i.test(encoding)) throw new ReportUnreadable(`${name} declares the encoding ${encoding}`)
-  })
   parser.on('opentag', ({ local, uri, attributes }) => {
+    // A handler of declarations would make the parser half as fast.
+    const { encoding = 'UTF-8' } = parser.xmlDecl
+    if (open.length === 0 && !/^utf-8$/i.test(encoding))
+      throw new ReportUnreadable(`${name} declares the encoding ${encoding}`)
     const element = reader.namespaces.includes(uri) ? local : `{${uri.replaceAll('/', '')}}${local}`
-    paths.push(paths.length === 0 ? element : `${currentPath()}/${element}`)
-    if (paths.length > DEPTH_MAX) throw new ReportUnreadable(`${name} is nested deeper than a workbook`)
+    open.push(enter(open.at(-1) ?? root, element))
+    if (open.length > DEPTH_MAX) throw new ReportUnreadable(`${name} is nested deeper than a workbook`)
     const values: Record<string, string> = Object.create(null)
     for (const { local: name, uri: space, value } of Object.values(attributes))
       values[space === '' ? name : `{${space}}${name}`] = value
-    if (unexpected.size < UNEXPECTED_MAX && !reader.elements.test(currentPath())) unexpected.add(local)
     reader.open(currentPath(), values)
   })
   const takeText = (text: string): void => reader.text?.(currentPath(), text)
@@ -92,7 +112,7 @@ export async function readXml(
   parser.on('cdata', takeText)
   parser.on('closetag', () => {
     reader.close?.(currentPath())
-    paths.pop()
+    open.pop()
   })
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let sinceTag = 0
