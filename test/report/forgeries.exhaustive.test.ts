@@ -177,16 +177,19 @@ const withSheetRelation = (type: string, target: string) =>
 const declaring = (encoding: string) =>
   replaced(DATA, /^<\?xml[^>]*\?>/, `<?xml version="1.0" encoding="${encoding}"?>`)
 
-/** Another name of each part in an extra field of the directory, which only some programs read. */
+/** Dados under a name of no sheet in the directory, and under its name in an extra field, which only some programs read. */
 function renamedByExtraField(): Buffer {
-  const parts = partsOf(report('xlsx'))
-  const path = Buffer.concat([Buffer.from([1]), Buffer.alloc(4), Buffer.from('docProps/app.xml')])
-  path.writeUInt32LE(crc32(DATA), 1)
-  const files = Object.entries(parts).map(([name, text]) => [
+  const other = 'docProps/xxxxxxxxxxx.xml'
+  const extra = Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), Buffer.from(DATA)])
+  extra.writeUInt32LE(crc32(other), 1)
+  const files = Object.entries(partsOf(report('xlsx'))).map(([name, text]) => [
     name,
-    name === DATA ? [strToU8(text), { extra: { 28789: path } }] : strToU8(text),
+    name === DATA ? [strToU8(text), { extra: { 28789: extra } }] : strToU8(text),
   ])
-  return Buffer.from(zipSync(Object.fromEntries(files) as Zippable))
+  const bytes = Buffer.from(zipSync(Object.fromEntries(files) as Zippable))
+  // The last name is that of the extra field in the directory.
+  bytes.write(other, bytes.lastIndexOf(DATA, bytes.lastIndexOf(DATA) - 1))
+  return bytes
 }
 
 /** The report with the parts, attributes and elements that Excel adds when it saves a workbook. */
@@ -601,7 +604,7 @@ const WORKBOOKS: Forgery[] = [
     edited(DATA, (text) => text.replace('>Boa Vista<', '>_x0042_oa Vista<')),
     /oa Vista/,
   ],
-  ['another name in an extra field', renamedByExtraField, /another name/, 'unreadable'],
+  ['another name in an extra field', renamedByExtraField, /a second name/, 'unreadable'],
 ]
 
 const textOf = (format: string): string => report(format).toString()

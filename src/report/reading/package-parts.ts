@@ -36,7 +36,9 @@ export async function openPackage(bytes: Buffer): Promise<Package> {
     if (entry.isEncrypted()) throw new ReportUnreadable('the workbook is encrypted')
     if (compressionMethod !== STORED && compressionMethod !== DEFLATED)
       throw new ReportUnreadable(`the part ${fileName} is compressed by a method that workbooks do not use`)
-    if (entry.extraFields.some(({ id }) => id === UNICODE_PATH) || localNameAt(bytes, offset) !== fileName)
+    if (entry.extraFields.some(({ id }) => id === UNICODE_PATH))
+      throw new ReportUnreadable(`the part ${fileName} has a second name in an extra field`)
+    if (localNameAt(bytes, offset) !== fileName)
       throw new ReportUnreadable(`the part ${fileName} has another name where it stands in the file`)
     parts.set(fileName, entry)
     inflated += entry.uncompressedSize
