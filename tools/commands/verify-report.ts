@@ -214,8 +214,11 @@ async function findSameContent(
     if (location === null) continue
     const releasesDir = dirname(location.folder)
     if ((await contentIdOf(releasesDir, manifest)) !== contentId) continue
-    await checkContent(releasesDir, manifest.release_id)
-    return store.pin(manifest.release_id)
+    // A damaged release is not opened, and is named with the differences.
+    const view = await store.pin(manifest.release_id)
+    if (view === null) continue
+    await checkContent(releasesDir, view.id)
+    return view
   }
   return null
 }
