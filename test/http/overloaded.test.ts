@@ -1,4 +1,7 @@
-/** A full queue: each refusal is a line of the log without a stack, and is counted; repeated ones are answered a second later. */
+/**
+ * A full queue: each refusal is a line of the log without a stack, and is counted; repeated ones are answered a second later. Clients that
+ * leave the queue are no errors of the log either.
+ */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'

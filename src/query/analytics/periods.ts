@@ -52,7 +52,8 @@ export function resolvePeriods(
   if (requested.length <= 1 || !hasStocks) return { requested, end, available, summed }
   if (overPeriod === null) throw severalPeriodsError(requested, null)
   if (!isAnchored) return { requested, end, available, summed }
-  // All groups and metrics share one month, so a hospital that closed earlier does not count.
+  // All groups and metrics share one month, so a hospital that closed earlier does not count. A month that a filter selects is not
+  // replaced by another where nobody collected it.
   if (selected !== null)
     return { requested: end === 'newest' ? selected.slice(-1) : selected.slice(0, 1), end, available, summed }
   const anchorMonth = newestFor(end === 'newest' ? available : available.toReversed(), states, (period) =>
