@@ -71,6 +71,33 @@ t.test('a client that leaves before its report is made is no error of the log', 
   child.kill('SIGTERM')
 })
 
+t.test('a client that leaves a download is no error of the log', async (t) => {
+  const key = createKey(join(small.releasesDir, 'keys.json'), {
+    name: 'downloading',
+    capabilities: CAPABILITIES,
+    rate: 1e6,
+  })
+  const { child, port, log } = await startServerProcess(small.releasesDir, { env: { SUS_LOG_LEVEL: 'info' } })
+  t.teardown(() => child.kill('SIGKILL'))
+  const leaving = new AbortController()
+  const answer = await fetch(`http://127.0.0.1:${port}/v1/demography/population-by-age`, {
+    signal: leaving.signal,
+    headers: { authorization: `Bearer ${key.secret}`, accept: 'text/csv' },
+  })
+  t.equal(answer.status, 200)
+  leaving.abort()
+  const found = (): string[] =>
+    log()
+      .split('\n')
+      .filter((line) => line.includes('ERR_STREAM_PREMATURE_CLOSE'))
+  for (let look = 0; look < 100 && found().length === 0; look += 1) await wait(50)
+  t.match(
+    found().map((line) => JSON.parse(line)),
+    [{ level: 'info', msg: 'the client has left' }],
+  )
+  child.kill('SIGTERM')
+})
+
 t.test('a refusal waits when its key was refused less than a second before', async (t) => {
   let now = 5000
   const delayOf = createRefusalPace(() => now)

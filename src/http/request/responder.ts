@@ -25,6 +25,10 @@ export interface Responder {
 
 const NO_HEADERS = {}
 
+/** Node.js gives a download this error when its connection ends before the last byte has left. */
+const isEndOfConnection = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+
 export function createResponder(
   services: ResponderServices,
   { isClosing, isLastResponse }: Pick<Connections, 'isClosing' | 'isLastResponse'>,
@@ -98,7 +102,10 @@ export function createResponder(
       fail(request, reply, error)
       return
     }
-    logger?.error({ request_id: request.id, err: error }, 'an answer could not be sent')
+    // A client that leaves is no fault of the server, and such lines would hide those that are.
+    if (isEndOfConnection(error))
+      logger?.info({ request_id: request.id, code: error.code }, 'the client has left')
+    else logger?.error({ request_id: request.id, err: error }, 'an answer could not be sent')
     reply.raw.destroy()
     observe(request, status)
   }
@@ -109,7 +116,6 @@ export function createResponder(
       metrics.countOverloaded(stateOf(request).route ?? 'none')
       logger?.warn({ request_id: request.id, code: error.code }, 'refused')
     } else if (error.code === 'query_timeout' && reply.raw.destroyed)
-      // A client that leaves is no fault of the server, and such lines would hide those that are.
       logger?.info({ request_id: request.id, code: error.code }, 'the client has left')
     else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
       logger?.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
