@@ -30,6 +30,7 @@ import { namesOfGroups } from '../query/analytics/query-plan.ts'
 import { bodySchema, parseBody, resolveQuery } from '../query/analytics/request.ts'
 import { componentAs } from '../query/text-schemas.ts'
 import type { ReleaseView } from '../release/view.ts'
+import { answerAbsentGroups } from './absent-groups.ts'
 import { describeRow } from './described-rows.ts'
 import {
   type AnswerParts,
@@ -150,6 +151,10 @@ interface LevelRows {
   readonly plan: AggregatePlan
   readonly rows: readonly Row[]
 }
+interface FilledRows extends LevelRows {
+  /** What the release says of groups that only the other one has. */
+  readonly absent: readonly Row[]
+}
 interface SideAnswer {
   readonly prepared: PreparedQuery
   readonly levels: readonly LevelRows[]
@@ -164,9 +169,23 @@ async function compareLevels(
   for (const [index, newer] of after.levels.entries()) {
     const older = before.levels[index] ?? { plan: newer.plan, rows: [] }
     const causes = await findCauses(older.plan, newer.plan, parts)
-    compared.push(mergeRows(older, newer, causes, parts.language))
+    const filledOlder = await fillRows(older, newer, { ...parts, view: parts.before }, parts.view)
+    const filledNewer = await fillRows(newer, older, parts, parts.before)
+    compared.push(mergeRows(filledOlder, filledNewer, causes, parts.language))
   }
   return compared
+}
+
+async function fillRows(
+  level: LevelRows,
+  { rows }: LevelRows,
+  parts: AnswerParts,
+  other: ReleaseView,
+): Promise<FilledRows> {
+  const keyOf = keyOfRows(level.plan)
+  const keys = new Set(level.rows.map(keyOf))
+  const absent = rows.filter((row) => !keys.has(keyOf(row)))
+  return { ...level, absent: await answerAbsentGroups(level.plan, absent, parts, other) }
 }
 
 async function runSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerParts): Promise<SideAnswer> {
@@ -258,21 +277,33 @@ async function findMeasureCauses(
 const printGroupKey = (keys: readonly DimensionCode[], row: Row): string =>
   JSON.stringify(keys.map((code) => row[dimensionOf(code).column] ?? null))
 
+const keyOfRows =
+  ({ query }: AggregatePlan) =>
+  (row: Row): string =>
+    printGroupKey(query.group_by, row)
+
 interface MergedRow {
   readonly changed: boolean
   readonly value: ComparedRow
 }
 
 /** The newer answer's rows come first, then rows that only the older one has. */
-function mergeRows(before: LevelRows, after: LevelRows, causes: Causes, language: 'pt' | 'en'): MergedRow[] {
+function mergeRows(
+  before: FilledRows,
+  after: FilledRows,
+  causes: Causes,
+  language: 'pt' | 'en',
+): MergedRow[] {
   const { plan } = after
-  const keyOf = (row: Row): string => printGroupKey(plan.query.group_by, row)
-  const oldRows = new Map(before.rows.map((row) => [keyOf(row), row]))
-  const newRows = new Map(after.rows.map((row) => [keyOf(row), row]))
+  const keyOf = keyOfRows(plan)
+  const byKey = (rows: readonly Row[]): Map<string, Row> => new Map(rows.map((row) => [keyOf(row), row]))
+  const [oldRows, newRows] = [byKey(before.rows), byKey(after.rows)]
+  const [oldAbsent, newAbsent] = [byKey(before.absent), byKey(after.absent)]
   const keys = [...new Set([...newRows.keys(), ...oldRows.keys()])]
   return keys.map((key) => {
-    const [oldRow, newRow] = [oldRows.get(key), newRows.get(key)]
-    const described = describeRow(newRow ?? oldRow ?? {}, newRow === undefined ? before.plan : plan, language)
+    const shown = newRows.get(key) ?? oldRows.get(key) ?? {}
+    const described = describeRow(shown, newRows.has(key) ? plan : before.plan, language)
+    const [oldRow, newRow] = [oldRows.get(key) ?? oldAbsent.get(key), newRows.get(key) ?? newAbsent.get(key)]
     const metrics: Record<string, ComparedValue> = {}
     let changed = false
     plan.metrics.forEach((metric, index) => {
@@ -280,9 +311,9 @@ function mergeRows(before: LevelRows, after: LevelRows, causes: Causes, language
       // A side that a release did not collect has no causes: its records neither came nor went.
       const source = plan.datasets[metric.numerator.plan]?.dataset
       const isUnknown =
-        [oldRow, newRow].some((row) => row?.[`unknown_${index}`] === true) ||
+        [oldRow, newRow].some((row) => row === undefined || row[`unknown_${index}`] === true) ||
         (source !== undefined && hasUnknowns(source) && (oldValue === null || newValue === null))
-      const rowCauses = isUnknown ? [] : selectCauses(index, metric, newRow ?? oldRow ?? {}, causes, plan)
+      const rowCauses = isUnknown ? [] : selectCauses(index, metric, shown, causes, plan)
       if (oldValue !== newValue || rowCauses.length > 0) changed = true
       metrics[metric.code] = {
         old: oldValue === null ? null : Number(oldValue),

@@ -47,16 +47,29 @@ export async function findStates(
   options: RunOptions,
 ): Promise<ReadonlySet<string> | null> {
   if (codes.length === 0 || codes.includes(NO_FACILITY)) return null
-  const states = new Set<string>()
+  const states = await statesByFacility(codes, engine, view, options)
+  return codes.every((code) => states.has(code)) ? new Set([...states.values()].flat()) : null
+}
+
+/** @returns the states of each facility that the release names */
+export async function statesByFacility(
+  codes: readonly string[],
+  engine: Engine,
+  view: ReleaseView,
+  options: RunOptions,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const states = new Map<string, readonly string[]>()
   let remaining = [...new Set(codes)]
   for (const dataset of DATASETS_WITH_FACILITY) {
     if (remaining.length === 0) break
     if (view.components[datasetOf(dataset).area]?.datasets[dataset] === undefined) continue
     const statement = sql`SELECT DISTINCT cnes_code, uf FROM ${table(dataset)} WHERE cnes_code IN (SELECT unnest(${remaining}))`
     const rows = await engine.run(statement, view, { ...options, weight: weightOf(statement, view) })
-    for (const { uf } of rows) states.add(String(uf))
-    const found = new Set(rows.map(({ cnes_code }) => String(cnes_code)))
-    remaining = remaining.filter((code) => !found.has(code))
+    for (const { cnes_code, uf } of rows) {
+      const code = String(cnes_code)
+      states.set(code, [...(states.get(code) ?? []), String(uf)].sort())
+    }
+    remaining = remaining.filter((code) => !states.has(code))
   }
-  return remaining.length > 0 ? null : states
+  return states
 }

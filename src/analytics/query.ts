@@ -98,7 +98,7 @@ async function readEstimateYears(parts: AnswerParts): Promise<number[]> {
 }
 
 /** @returns the query's statement, which reads each dataset from the smallest sufficient relation */
-export const printQuery = ({ plan }: PreparedQuery, view: ReleaseView): Sql =>
+export const printQuery = ({ plan }: Pick<PreparedQuery, 'plan'>, view: ReleaseView): Sql =>
   printAggregate(choosePreAggregates(plan, view))
 
 /** @param answerRows rows of the answer over all pages; relevant when they may outnumber the rows read */

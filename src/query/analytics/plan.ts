@@ -136,13 +136,23 @@ export interface DatasetPlan {
   readonly hasStateColumn: boolean
 }
 
+/** A group whose value is wanted whether or not facts have it. */
+export interface ListedGroup {
+  /** In the order of the grouped dimensions; null is the member without a code. */
+  readonly codes: readonly (string | null)[]
+  /** State that decides whether the group's data was collected, for groups by facility; null when no release says. */
+  readonly state: string | null
+}
+
 export interface AggregatePlan {
   /** Prefix of the plan's relations in a statement; '' for the rows themselves. */
   readonly name: string
   readonly query: AnalyticsQuery
   readonly datasets: readonly DatasetPlan[]
   readonly metrics: readonly MetricPlan[]
-  readonly spine: 'one' | 'members' | 'facts'
+  readonly spine: 'one' | 'members' | 'facts' | 'listed'
+  /** The groups of a listed spine. */
+  readonly listed: readonly ListedGroup[]
   readonly placeFilters: readonly QueryFilter[]
   /** States that the place and facility filters leave. */
   readonly scope: ReadonlySet<string>
@@ -342,6 +352,7 @@ export function planAggregate(
         : query.group_by.every((code) => SPINE_DIMENSIONS.has(code))
           ? 'members'
           : 'facts',
+    listed: [],
     placeFilters,
     scope: scope.territory,
     places: scope.places,

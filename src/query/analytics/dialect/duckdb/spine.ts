@@ -1,6 +1,6 @@
 /**
- * Prints the groups of an answer, the spine: members of places and periods with or without facts, or the groups that facts have. The
- * sums are in facts.ts, and groups.ts joins them to the groups.
+ * Prints the groups of an answer, the spine: members of places and periods with or without facts, the groups that facts have, or
+ * groups of a list. The sums are in facts.ts, and groups.ts joins them to the groups.
  */
 import {
   DERIVED_DIMENSIONS,
@@ -87,6 +87,7 @@ export const spineCte = (plan: AggregatePlan): Sql =>
 function memberKeys(plan: AggregatePlan): Sql {
   const groups = plan.query.group_by
   if (plan.spine === 'one') return TEXT('  SELECT 1 AS whole_scope')
+  if (plan.spine === 'listed') return listedKeys(plan)
   if (plan.spine === 'facts') {
     const withRows = factsWithRows(plan)
     const stateColumn = withRows.some(({ hasStateColumn }) => hasStateColumn) ? sql`, ${GROUP_STATE}` : EMPTY
@@ -186,6 +187,29 @@ function existsSql(plan: AggregatePlan): Sql {
       return sql`(territorial_type = 'IGNORED' AND code IN (${places}))`
     })
   return sql`(${join([TEXT("territorial_type = 'MUNICIPALITY'"), ...facilityConditions, ...flowConditions], ' OR ')})`
+}
+
+/** Empty texts stand for members without a code, because lists of parameters have no nulls. */
+function listedKeys({ query: { group_by }, datasets, listed }: AggregatePlan): Sql {
+  const column = (values: readonly (string | null)[], name: Sql, type: 'INTEGER' | 'VARCHAR'): Sql =>
+    sql`CAST(nullif(unnest(${values.map((value) => value ?? '')}), '') AS ${TEXT(type)}) AS ${name}`
+  const codes = group_by.map((code, index) =>
+    column(
+      listed.map((group) => group.codes[index] ?? null),
+      key(code),
+      dimensionOf(code).integer === true ? 'INTEGER' : 'VARCHAR',
+    ),
+  )
+  const states = datasets.some(({ hasStateColumn }) => hasStateColumn)
+    ? [
+        column(
+          listed.map(({ state }) => state),
+          GROUP_STATE,
+          'VARCHAR',
+        ),
+      ]
+    : []
+  return sql`  SELECT ${join([...codes, ...states], ', ')}`
 }
 
 /** @returns the periods that are groups; null when no period is grouped */
