@@ -7,7 +7,9 @@
  *
  * tools/build-tests.js builds the tests in the same way: `forNode`.
  */
-import { cpSync, rmSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -18,6 +20,14 @@ const { build } = await import('esbuild').catch((error) => {
   )
   process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1)
 })
+/** @returns digest of what answers come from: the sources and the versions of packages */
+function digestSources() {
+  const digest = createHash('sha256')
+  const sources = readdirSync(join(root, 'src'), { recursive: true }).filter((path) => /\.tsx?$/.test(path))
+  for (const path of [...sources.sort().map((path) => join('src', path)), 'package-lock.json'])
+    digest.update(`${path}\n`).update(readFileSync(join(root, path)))
+  return digest.digest('hex').slice(0, 16)
+}
 /** How modules that Node.js runs are built. */
 export const forNode = {
   absWorkingDir: root,
@@ -38,6 +48,7 @@ export const forNode = {
   target: 'node20.19',
   sourcemap: 'linked',
   sourcesContent: false,
+  define: { SUS_DATA_BUILD: JSON.stringify(digestSources()) },
   logLevel: 'warning',
 }
 rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })

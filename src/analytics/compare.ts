@@ -152,7 +152,7 @@ interface LevelRows {
   readonly rows: readonly Row[]
 }
 interface FilledRows extends LevelRows {
-  /** What the release says of groups that only the other one has. */
+  /** Rows about groups that only the other release has. */
   readonly absent: readonly Row[]
 }
 interface SideAnswer {

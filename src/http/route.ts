@@ -21,6 +21,10 @@ import type { LogProblem, LogWatch } from '../trust/log-watch.ts'
 
 export const VERSION = '0.1.0'
 
+/** Digest of the built sources, which tools/build.js puts in; sources that run as they are lack it. */
+declare const SUS_DATA_BUILD: string
+export const BUILD = typeof SUS_DATA_BUILD === 'undefined' ? VERSION : SUS_DATA_BUILD
+
 interface RouteBase {
   readonly path: string
   /** OpenAPI operation id, used as the function name in generated clients: a verb and its object. */

@@ -18,7 +18,7 @@ import { stateOfFolders } from './missing-files.ts'
 import { lookAtPointer, POINTER } from './pointer.ts'
 import { wasRemoved } from './promote.ts'
 import { verifyRelease } from './verify.ts'
-import { componentId, type ReleaseView, readComponents } from './view.ts'
+import { holdsRelease, type ReleaseView, readComponents } from './view.ts'
 
 const POLL_MS = 500
 /** Delay before a refused release is verified again although no file changed. Reading all of it takes seconds. */
@@ -254,7 +254,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
   timer.unref()
 
   const find = async (id: string): Promise<ReleaseView | null> => {
-    if (current !== null && isOf(current, id)) return current
+    if (current !== null && holdsRelease(current, id)) return current
     if (!RELEASE_ID.test(id)) return null
     const ids = await folderIds()
     if (id.includes('analytics-')) return ids.includes(id) ? viewOf(id) : null
@@ -271,7 +271,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
   return {
     current: () => current,
     findOpen(id) {
-      if (current !== null && isOf(current, id)) return current
+      if (current !== null && holdsRelease(current, id)) return current
       const view = open.get(id) ?? null
       const promise = view === null ? undefined : views.get(view.id)
       if (view === null || promise === undefined) return null
@@ -289,7 +289,7 @@ export function createStore(options: StoreOptions): ReleaseStore {
       const ids = await folderIds()
       const releases = await Promise.all(ids.map(async (id) => ({ id, manifest: await verify(id) })))
       return releases.flatMap(({ id, manifest }) =>
-        manifest === null ? [] : [{ manifest, promoted: current !== null && isOf(current, id) }],
+        manifest === null ? [] : [{ manifest, promoted: current !== null && holdsRelease(current, id) }],
       )
     },
     async locate(id) {
@@ -312,6 +312,3 @@ export function createStore(options: StoreOptions): ReleaseStore {
 /** Sort key: the month in a release's id, then its digest. */
 const monthOf = (id: string): string => id.split('-').slice(-2).join('-')
 const byNewest = (left: string, right: string): number => (monthOf(left) < monthOf(right) ? 1 : -1)
-
-const isOf = (view: ReleaseView, id: string): boolean =>
-  view.id === id || AREA_NAMES.some((area) => componentId(view, area) === id)

@@ -2,7 +2,7 @@
  * A verified analytics release with the components that it joins, as the rest of the service sees it. Values and pure
  * functions only; store.ts finds and verifies releases, engine/ opens their files.
  */
-import { AREAS_BY_NEED, forEachArea } from '../model/areas.ts'
+import { AREA_NAMES, AREAS_BY_NEED, forEachArea } from '../model/areas.ts'
 import { type Area, type DatasetName, datasetOf } from '../model/datasets.ts'
 import type { Acquisition } from './acquisition.ts'
 import type { Coverage, Manifest } from './manifest.ts'
@@ -41,6 +41,10 @@ export const readComponents = (
 
 export const componentId = (view: ReleaseView, area: Area): string | null =>
   view.components[area]?.release_id ?? null
+
+/** @returns whether an id is that of the analytics release or of one of its components */
+export const holdsRelease = (view: ReleaseView, id: string): boolean =>
+  view.id === id || AREA_NAMES.some((area) => componentId(view, area) === id)
 
 export const hasDataset = (view: ReleaseView, dataset: DatasetName): boolean =>
   view.components[datasetOf(dataset).area]?.datasets[dataset] !== undefined

@@ -11,7 +11,7 @@ import { parseSort } from '../../query/lists/order.ts'
 import { placeOf } from '../../query/lists/places.ts'
 import { findPage, type List, type PageParams, resolveList } from '../../records/lists.ts'
 import type { Records } from '../../records/source.ts'
-import { formatPeriod } from '../../release/view.ts'
+import { componentId, formatPeriod, type ReleaseView } from '../../release/view.ts'
 import type { RowPage } from '../../rows/row-store.ts'
 import type { ListFormat } from '../request/formats.ts'
 import type { Params } from '../request/parameters.ts'
@@ -88,7 +88,7 @@ export async function readList({ route, call, records }: ListRequest): Promise<R
   return {
     ...list,
     digest,
-    after: cursor === null ? null : readCursor(cursor, records.release.view.id, digest),
+    after: cursor === null ? null : readCursor(cursor, route, records.release.view, digest),
     counts: params.count === 'true',
     includesFacility: params.include === 'facility',
     wantsItems: false,
@@ -97,8 +97,14 @@ export async function readList({ route, call, records }: ListRequest): Promise<R
   }
 }
 
-function readCursor(cursor: Cursor, releaseId: string, digest: string): readonly (string | number)[] {
-  if (cursor.release !== releaseId || cursor.query !== digest)
+function readCursor(
+  cursor: Cursor,
+  { dataset }: ListRoute,
+  view: ReleaseView,
+  digest: string,
+): readonly (string | number)[] {
+  const isOfView = cursor.release === view.id || cursor.release === componentId(view, dataset.area)
+  if (!isOfView || cursor.query !== digest)
     throw new AppError('invalid_cursor', {
       errors: [
         {
@@ -113,11 +119,19 @@ function readCursor(cursor: Cursor, releaseId: string, digest: string): readonly
   return cursor.after
 }
 
-export const cursorAt = (
-  { records, cursorSecret }: ListRequest,
-  digest: string,
-  after: readonly (string | number)[],
-): string => encodeCursor({ release: records.release.view.id, query: digest, after }, cursorSecret)
+export const cursorAt = (request: ListRequest, digest: string, after: readonly (string | number)[]): string =>
+  encodeCursor({ release: releaseOfWalk(request), query: digest, after }, request.cursorSecret)
+
+/**
+ * @returns the release that a walk stays on: the component that its first page was pinned by, since equal pinned pages are equal bytes
+ * whichever analytics release answers, otherwise the analytics release
+ */
+function releaseOfWalk({ route, call, records }: ListRequest): string {
+  const { view } = records.release
+  const pin = call.query.expected_release_id
+  const isOfComponent = pin !== undefined && pin === componentId(view, route.dataset.area)
+  return call.cursor?.release ?? (isOfComponent ? pin : view.id)
+}
 
 export async function answerList(request: ListRequest): Promise<JsonResult> {
   const list = await readList(request)

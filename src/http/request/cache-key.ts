@@ -47,9 +47,9 @@ export function canonicalKeyOf(
   view: ReleaseView,
   extra: readonly string[] = [],
 ): string {
-  const { expected_release_id: _pin, ...unpinned } = params
-  const parameters = JSON.stringify(
-    Object.entries(unpinned).sort(([left], [right]) => (left < right ? -1 : 1)),
-  )
+  const { expected_release_id: pin, ...unpinned } = params
+  // Cursors of a list that is pinned by a component name the component.
+  const named = pin === undefined || pin === view.id ? unpinned : params
+  const parameters = JSON.stringify(Object.entries(named).sort(([left], [right]) => (left < right ? -1 : 1)))
   return [view.id, methodOf(route), route.path, parameters, ...extra].join('\n')
 }

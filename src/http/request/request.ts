@@ -112,8 +112,9 @@ async function answerRequest(access: AccessContext): Promise<ApiResponse> {
   const { route, area } = mounted
   if (area === null) return run(context, null)
   const view = await chooseRelease(services.releases, pin, cursor)
-  const isPinned = pin !== null
   const releaseId = area === 'analytics' ? view.id : (componentId(view, area) ?? view.id)
+  // A component of another area may belong to several releases that answer differently.
+  const isPinned = pin === view.id || pin === releaseId
   if (isNotModified(context, view, releaseId, isPinned, format)) return NOT_MODIFIED
   if (!context.isCached || format !== 'json' || !wantsEnvelope(context)) return run(context, view)
   const key = canonicalKeyOf(route, params, view, inputsOf(context))
@@ -162,7 +163,7 @@ function isNotModified(
   if (!mounted.isGet) return false
   // Each format of a list has different bytes, so it needs its own tag.
   const resource = format === 'json' ? addressOf(mounted, request, view) : `${format} ${url}`
-  return setValidators(resource, headers['if-none-match'], access, state, isPinned)
+  return setValidators(resource, view.id, headers['if-none-match'], access, state, isPinned)
 }
 
 async function run(context: Context, view: ReleaseView | null): Promise<ApiResponse> {
