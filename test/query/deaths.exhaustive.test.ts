@@ -342,23 +342,31 @@ t.test('deaths without a month count in the year, and a note says how many', asy
     t.equal(data[0].metrics.deaths, sumOf('deaths'))
     t.ok(Math.abs(data[0].metrics.deaths_per_100k - (sumOf('deaths') / (residents[0] ?? 0)) * 1e5) < 0.1)
   }
-  // A filter of months is of months, also where they are all of a year: rows, totals and the whole leave out what has no month.
-  const inMonths = async (group_by: readonly string[]) => {
-    const { body } = await client.query({
-      metrics: ['deaths'],
-      group_by,
-      totals: group_by.length === 0 ? [] : [[]],
-      filters: [
-        { dimension: 'reference_period', operator: 'BETWEEN', value: ['2021-01', '2021-12'] },
-        { dimension: 'residence_state', operator: 'EQ', value: 'RR' },
-      ],
-    })
-    return [body.data, ...(body.totals ?? []).map(({ data }: { data: unknown }) => data)].map(
-      ([row]) => row.metrics.deaths,
-    )
+  // A filter of periods within a year is of months, also where they are all of a year: rows, totals and the whole leave out what has no month.
+  for (const [dimension, value] of [
+    ['reference_period', ['2021-01', '2021-12']],
+    ['reference_quarter', ['2021-Q1', '2021-Q4']],
+    ['reference_quadrimester', ['2021-C1', '2021-C3']],
+  ] as const) {
+    const inMonths = async (group_by: readonly string[]) => {
+      const { body } = await client.query({
+        metrics: ['deaths'],
+        group_by,
+        totals: group_by.length === 0 ? [] : [[]],
+        filters: [
+          { dimension, operator: 'BETWEEN', value },
+          { dimension: 'residence_state', operator: 'EQ', value: 'RR' },
+        ],
+      })
+      return [body.data, ...(body.totals ?? []).map(({ data }: { data: unknown }) => data)].map(
+        (level: readonly { metrics: { deaths: number } }[]) =>
+          level.reduce((total, { metrics }) => total + metrics.deaths, 0),
+      )
+    }
+    for (const group_by of [['reference_year'], ['reference_quarter'], ['reference_quadrimester']])
+      t.same(await inMonths(group_by), [sum, sum], `${dimension} by ${group_by}`)
+    t.same(await inMonths([]), [sum], dimension)
   }
-  t.same(await inMonths(['reference_year']), [sum, sum])
-  t.same(await inMonths([]), [sum])
   for (const [file, year] of [
     ['DORRR90.dbf', 1990],
     ['DORR2021.dbf', 2021],

@@ -136,11 +136,10 @@ export interface DatasetPlan {
   readonly hasStateColumn: boolean
 }
 
-/** A group whose value is wanted whether or not facts have it. */
+/** A group that is answered whether or not facts have it: codes in the order of group_by, null for the member without a code. */
 export interface ListedGroup {
-  /** In the order of the grouped dimensions; null is the member without a code. */
   readonly codes: readonly (string | null)[]
-  /** State that decides whether the group's data was collected, for groups by facility; null when no release says. */
+  /** State that decides whether the data of a facility's group was collected; null when no release says. */
   readonly state: string | null
 }
 
@@ -151,7 +150,6 @@ export interface AggregatePlan {
   readonly datasets: readonly DatasetPlan[]
   readonly metrics: readonly MetricPlan[]
   readonly spine: 'one' | 'members' | 'facts' | 'listed'
-  /** The groups of a listed spine. */
   readonly listed: readonly ListedGroup[]
   readonly placeFilters: readonly QueryFilter[]
   /** States that the place and facility filters leave. */

@@ -139,8 +139,8 @@ export function collectDatasets(query: AnalyticsQuery, view: ReleaseView, isOfYe
 }
 
 /**
- * Adds the rows of a year whose month is unknown to a cell that reads all months of the year. A window and a filter of months are of
- * months, so they have none.
+ * Adds the rows of a year whose month is unknown to a cell that reads all months of the year. A window and a filter of periods within a
+ * year are of months, so they have none.
  * @returns a function of the cells of a dataset
  */
 const withMonthZero =
@@ -150,7 +150,8 @@ const withMonthZero =
     { window, filters }: Pick<AnalyticsQuery, 'window' | 'filters'>,
   ) =>
   (cell: PeriodCell): PeriodCell => {
-    const isOfMonths = window !== null || filters.some(({ dimension }) => dimension === 'reference_period')
+    const isOfMonths =
+      window !== null || filters.some(({ dimension }) => isTime(dimension) && dimension !== 'reference_year')
     if (isOfMonths || !isFlow(dataset)) return cell
     const zeros = storedPeriods(view, dataset).filter(
       (period) =>
