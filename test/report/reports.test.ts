@@ -182,6 +182,43 @@ const replaceIn =
   (text: string): string =>
     text.replace(from, to)
 
+t.test('texts that look like escapes of a workbook', async (t) => {
+  const query = {
+    ...FEW,
+    metrics: [{ metric: 'bed_capacity_existing', as: 'z_x0042_', label: '_x0042_ rótulo_x005F_x0041_' }],
+    groupings: {
+      g_x0043_: {
+        dimension: 'state',
+        groups: [{ code: 'a_x0041_b', name: 'Grupo _x0044__x0045_', members: ['AC', 'RR'] }],
+      },
+    },
+    group_by: ['g_x0043_', 'state'],
+    order_by: [],
+    totals: [['g_x0043_']],
+    title: '_x0041_ título \uffff',
+  }
+  const { bytes } = await make('xlsx', query)
+  const report = save('escapes.xlsx', bytes)
+  t.match(await verify(report), { verdict: 'reproduced', differences: [] })
+  t.match(await verify(report, join(folder, 'nowhere')), { verdict: 'whole, not replayed', differences: [] })
+  const { Dados = {}, Dicionário = {}, Manifesto = {} } = read(bytes, { type: 'buffer' }).Sheets
+  const [header = [], first = []] = utils.sheet_to_json<string[]>(Dados, { header: 1 })
+  t.same(header.slice(1, 3), ['g_x0043__code', 'g_x0043__name'])
+  t.same(first.slice(1, 3), ['a_x0041_b', 'Grupo _x0044__x0045_'])
+  const columns = utils.sheet_to_json<string[]>(Dicionário, { header: 1 })
+  t.equal(columns.find(([name]) => name === 'z_x0042_')?.[1], query.metrics[0]?.label)
+  const fields = new Map(utils.sheet_to_json<[string, string]>(Manifesto, { header: 1 }))
+  t.equal(fields.get('title'), query.title)
+  t.same(JSON.parse(fields.get('query') ?? '').groupings.g_x0043_.groups, query.groupings.g_x0043_.groups)
+  const former = patch(bytes, 'xl/sharedStrings.xml', (text) =>
+    text.replaceAll('_x005F_x0041_ t', '_x0041_ t'),
+  )
+  t.match(await verify(save('former.xlsx', former)), {
+    code: 1,
+    stderr: /not escaped.* make the report again/,
+  })
+})
+
 t.test('one change anywhere is seen', secondRing, async (t) => {
   const { bytes, headers } = await make('xlsx', FEW)
   const data = 'xl/worksheets/sheet1.xml'

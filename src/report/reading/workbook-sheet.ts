@@ -11,6 +11,10 @@ import { type Attributes, NAMESPACES, readIndex, readSize, readXml } from './wor
 const SHEET_BYTES_MAX = 400 * 2 ** 20
 const STRINGS_BYTES_MAX = 64 * 2 ** 20
 const STRINGS_PART = 'xl/sharedStrings.xml'
+/** Marks a text of several fonts, which could hide some of it. */
+const FORMATTED = '\u0000formatted'
+/** Stands for an escape that not all programs decode. No text of a report has this character. */
+const AMBIGUOUS = '\u0000'
 const ROW = 'worksheet/sheetData/row'
 const CELL = `${ROW}/c`
 /**
@@ -60,9 +64,7 @@ export async function readStrings(book: Package): Promise<{ strings: string[]; u
     elements: /^sst(\/si(\/\w+)*)?$/,
     open(path) {
       if (path === 'sst/si') current = ''
-      // Mark formatted runs, because their fonts could hide some of the text.
-      else if (path.startsWith('sst/si/') && (path !== 'sst/si/t' || current !== ''))
-        current += '\u0000formatted'
+      else if (path.startsWith('sst/si/') && (path !== 'sst/si/t' || current !== '')) current += FORMATTED
     },
     text(path, text) {
       if (path === 'sst/si/t') current += text
@@ -188,12 +190,13 @@ const hasSmallSizes = ({
 
 /**
  * Decodes what the writer escapes (ECMA-376, 22.9.2.19): characters that XML cannot contain, written as _x001F_, and the first
- * underscore of a text that looks like an escape. Programs differ in whether they decode others, so those become U+0000, which no text
- * has.
+ * underscore of a text that looks like an escape. Programs differ in whether they decode others, so those become AMBIGUOUS.
  */
 const decodeText = (text: string): string =>
   text.replaceAll(/_x([0-9A-Fa-f]{4})_(?=(x[0-9A-Fa-f]{4}_)?)/g, (_, hex: string, next?: string) => {
     const character = String.fromCharCode(Number.parseInt(hex, 16))
     const isEscaped = character === '_' ? next !== undefined : ESCAPED.test(character)
-    return isEscaped ? character : '\u0000'
+    return isEscaped ? character : AMBIGUOUS
   })
+
+export const isAmbiguous = (text: string): boolean => text.replaceAll(FORMATTED, '').includes(AMBIGUOUS)

@@ -11,7 +11,7 @@ import { openPackage, type Package } from './package-parts.ts'
 import type { ReadReport } from './report.ts'
 import { ReportUnreadable } from './unreadable.ts'
 import { checkParts, SMALL_PART_BYTES_MAX } from './workbook-parts.ts'
-import { readSheet, readStrings, type Sheet, type SheetCell } from './workbook-sheet.ts'
+import { isAmbiguous, readSheet, readStrings, type Sheet, type SheetCell } from './workbook-sheet.ts'
 import { type CellStyle, readStyles } from './workbook-styles.ts'
 import { NAMESPACES, readXml } from './workbook-xml.ts'
 
@@ -43,7 +43,17 @@ interface Book {
 /** @throws ReportUnreadable */
 export async function readWorkbookManifest(bytes: Buffer): Promise<ReportManifest> {
   const book = await openBook(bytes)
-  return readManifestRows(textsOf(await sheetOf(book, SHEETS.manifest)))
+  return readManifest(await sheetOf(book, SHEETS.manifest))
+}
+
+/** @throws ReportUnreadable */
+function readManifest(sheet: Sheet): ReportManifest {
+  const texts = textsOf(sheet)
+  if (texts.flat().some(isAmbiguous))
+    throw new ReportUnreadable(
+      `the sheet ${SHEETS.manifest} has a text such as _x0041_ that is not escaped, so programs show different texts. Former versions wrote such titles and names: make the report again.`,
+    )
+  return readManifestRows(texts)
 }
 
 /** @throws ReportUnreadable */
@@ -54,7 +64,7 @@ export async function readWorkbook(bytes: Buffer): Promise<ReadReport> {
     await sheetOf(book, SHEETS.dictionary),
   ]
   const data = await sheetOf(book, SHEETS.data)
-  const manifest = readManifestRows(textsOf(manifestSheet))
+  const manifest = readManifest(manifestSheet)
   const { styles, unexpected } = await readStyles(book.parts)
   const problems = [...book.problems, ...unexpected.map((element) => `the styles have ${element}`)]
   const { columns } = manifest

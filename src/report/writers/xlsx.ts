@@ -81,7 +81,7 @@ const partText = (parts: Parts, name: string): string => {
 async function makeParts(columns: readonly Column[], manifest: ReportManifest): Promise<Parts> {
   const plain = { format: '@', type: String } as const
   const bold = { ...plain, fontWeight: 'bold' } as const
-  const header: SheetData[number] = columns.map(({ name }) => ({ ...bold, value: name }))
+  const header: SheetData[number] = columns.map(({ name }) => ({ ...bold, value: escapeText(name) }))
   const sample: SheetData[number] = columns.map((column) =>
     column.type === 'text'
       ? { ...plain, value: 'x' }
@@ -90,7 +90,9 @@ async function makeParts(columns: readonly Column[], manifest: ReportManifest): 
   const total: SheetData[number] = sample.map((cell) => ({ ...cell, fontWeight: 'bold' }) as const)
   const hasTotals = columns.some(({ name }) => name === TOTAL_COLUMN)
   const asText = (grid: readonly (readonly string[])[]): SheetData =>
-    grid.map((row, index) => row.map((value) => ({ ...(index === 0 ? bold : plain), value })))
+    grid.map((row, index) =>
+      row.map((value) => ({ ...(index === 0 ? bold : plain), value: escapeText(value) })),
+    )
   const sheetOf = (sheet: string, data: SheetData, widths: readonly number[]) => ({
     data,
     sheet,
@@ -157,19 +159,18 @@ function rowXml(
 
 /**
  * Escapes a text as OOXML does. Characters that XML cannot contain, and the carriage return, which readers turn into a line feed,
- * become _x001F_. A text that already looks like such an escape is escaped, too.
+ * become _x001F_. A text that already looks like such an escape is escaped, too. write-excel-file escapes only what XML needs.
  */
-function escapeXml(text: string): string {
-  return text
+const escapeText = (text: string): string =>
+  text
     .replaceAll(/_(?=x[0-9A-Fa-f]{4}_)/g, '_x005F_')
     .replaceAll(
       new RegExp(ESCAPED, 'g'),
       (character) => `_x${character.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}_`,
     )
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-}
+
+const escapeXml = (text: string): string =>
+  escapeText(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 
 /** 0 → A, 26 → AA. */
 function columnLetters(index: number): string {
