@@ -11,10 +11,12 @@ import type { ComparedRow, ComparedValue } from '../answers/analytics.ts'
 import type { CompareMeta } from '../answers/meta.ts'
 import type { Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
-import { type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimensions.ts'
+import { capabilityOf, type DimensionCode, dimensionOf, hasUnknowns } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
 import { uniqueNotes, writeNotes } from '../model/note-sentences.ts'
+import type { Note } from '../model/notes.ts'
 import { finestTime, readPeriod } from '../model/periods.ts'
+import { mayReadRecords } from '../query/analytics/checks.ts'
 import { type MeasurePosition, type MetricPlan, unitOfSide } from '../query/analytics/datasets/metric-plan.ts'
 import { hasRows } from '../query/analytics/dialect/duckdb/facts.ts'
 import { decimalsOf } from '../query/analytics/dialect/duckdb/groups.ts'
@@ -121,7 +123,11 @@ export async function compareReleases(
       query: after.prepared.normalised,
       changed_rows: rows.filter(({ changed }) => changed).length,
       notes: writeNotes(
-        uniqueNotes([...before.prepared.plan.notes, ...after.prepared.plan.notes]),
+        uniqueNotes([
+          ...before.prepared.plan.notes,
+          ...after.prepared.plan.notes,
+          ...noteLeftOut(after.prepared.plan, parts),
+        ]),
         parts.language,
       ),
     },
@@ -237,7 +243,11 @@ async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: Co
         const positionsKey = JSON.stringify([position, olderPosition])
         const causes =
           causesByPositions.get(positionsKey) ??
-          (await findMeasureCauses(findMeasure(before, olderPosition), findMeasure(after, position), parts))
+          (await findMeasureCauses(
+            findMeasure(before, olderPosition, parts),
+            findMeasure(after, position, parts),
+            parts,
+          ))
         if (causes === null) continue
         causesByPositions.set(positionsKey, causes)
         found.set(`${number} ${side} ${month}`, causes)
@@ -246,12 +256,22 @@ async function findCauses(before: AggregatePlan, after: AggregatePlan, parts: Co
   return found
 }
 
-/** @returns a measure and its sub-query; null when the sub-query reads no rows */
-function findMeasure(plan: AggregatePlan, position: MeasurePosition): MeasureOfPlan | null {
+/** @returns a measure and its sub-query; null when the sub-query reads no rows, or records that the key may not read */
+function findMeasure(
+  plan: AggregatePlan,
+  position: MeasurePosition,
+  { capabilities }: CompareParts,
+): MeasureOfPlan | null {
   const dataset = plan.datasets[position.plan]
   const measure = dataset?.measures[position.measure]
-  return dataset === undefined || measure === undefined || !hasRows(dataset) ? null : { dataset, measure }
+  if (dataset === undefined || measure === undefined) return null
+  return hasRows(dataset) && mayReadRecords(dataset.dataset, capabilities) ? { dataset, measure } : null
 }
+
+const noteLeftOut = ({ datasets }: AggregatePlan, { capabilities }: CompareParts): Note[] =>
+  datasets
+    .filter(({ dataset }) => !mayReadRecords(dataset, capabilities))
+    .map(({ dataset }) => ({ code: 'causes_left_out', dataset, capability: capabilityOf(dataset) }))
 
 /** The measures of the two releases may differ in the year of their population. */
 async function findMeasureCauses(

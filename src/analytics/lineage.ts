@@ -25,6 +25,7 @@ import { finestTime, isTime, showPeriod } from '../model/periods.ts'
 import { COLUMN_OF_MEASURE as OUTPATIENT_COLUMNS } from '../model/sia/layout.ts'
 import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { COLUMN_OF_MEASURE as DEATH_COLUMNS } from '../model/sim/layout.ts'
+import { checkRecords } from '../query/analytics/checks.ts'
 import {
   isKnownEverywhere,
   type MeasurePosition,
@@ -82,7 +83,7 @@ export const lineageSchema = componentAs(
   'AnalyticsLineageRequest',
 )
 
-/** @throws AppError as the query does; 'invalid_request' for a key without a group; 'not_found' */
+/** @throws AppError as the query does; 'forbidden' for records of the side; 'invalid_request' for a key without a group; 'not_found' */
 export async function answerLineage(
   body: unknown,
   parts: AnswerParts,
@@ -100,13 +101,15 @@ export async function answerLineage(
   const chosenMetric = chooseMetric(plan, kind === null || isBase ? code : metric)
   const shownKey = resolveKey(plan, key)
   const group = isBase ? moveToBase(base, shownKey) : shownKey
+  const position = findSide(chosenMetric, side, group)
+  const dataset = position === null ? undefined : plan.datasets[position.plan]
+  if (dataset !== undefined) checkRecords(dataset.dataset, parts.capabilities)
   const cell = await readCell(
     level,
     isBase ? `${chosenMetric.code}__base` : chosenMetric.code,
     shownKey,
     parts,
   )
-  const position = findSide(chosenMetric, side, group)
   if (position === null)
     throw refuse(
       'invalid_request',
@@ -114,7 +117,6 @@ export async function answerLineage(
       both(`não é um lado de ${chosenMetric.code}`, `is no side of ${chosenMetric.code}`),
       SIDES.filter((name) => chosenMetric[name] !== null),
     )
-  const dataset = plan.datasets[position.plan]
   const measure = dataset?.measures[position.measure]
   if (dataset === undefined || measure === undefined)
     throw new TypeError('the plan lacks a measure of its own')

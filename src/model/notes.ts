@@ -315,6 +315,14 @@ const VALUES = {
     en: ({ metrics }, name) =>
       `${metrics.map(name).join(', ')}: one person may be admitted several times; the limits assume independent events and are too narrow.`,
   }),
+  causes_left_out: declare({
+    when: 'The key may not read the records of a dataset that a comparison of releases divides by.',
+    params: { dataset: 'code', capability: 'code' },
+    pt: ({ dataset, capability }, name) =>
+      `${name(dataset)}: causas deixadas de fora, porque a chave não tem a permissão ${capability}.`,
+    en: ({ dataset, capability }, name) =>
+      `${name(dataset)}: causes left out, because the key lacks the capability ${capability}.`,
+  }),
   totals_ignore_having: declare({
     when: 'A query has conditions on values and totals.',
     params: {},

@@ -215,6 +215,33 @@ t.test('a query needs the capabilities of its metrics, by every method', async (
   }
 })
 
+t.test('a rate needs no capability for its denominator; the records of the denominator do', async (t) => {
+  const key = without.get('demography.read') ?? ''
+  const query = { metrics: ['beds_existing_per_100k'], group_by: ['state'] }
+  const lineage = (side: string, key: string) =>
+    ask('/v1/analytics/lineage', key, { method: 'POST', body: { ...query, key: { state: 'RR' }, side } })
+  t.equal((await ask('/v1/analytics/query', key, { method: 'POST', body: query })).status, 200)
+  t.equal((await lineage('numerator', key)).status, 200)
+  t.ok((await lineage('denominator', all)).body.data.length > 0)
+  const { status, body } = await lineage('denominator', key)
+  t.same([status, body.capability], [403, 'demography.read'])
+  t.match(body.detail, /population.*demography\.read/)
+  const outside = { ...query, filters: [{ dimension: 'state', operator: 'EQ', value: 'RR' }] }
+  const absent = { ...outside, key: { state: 'AC' }, side: 'denominator' }
+  t.equal(
+    (await ask('/v1/analytics/lineage', key, { method: 'POST', body: absent })).status,
+    403,
+    'before 404',
+  )
+  const compare = async (key: string): Promise<string[]> => {
+    const body = { ...query, old_release_id: small.result.analytics }
+    const { meta } = (await ask('/v1/analytics/compare', key, { method: 'POST', body })).body
+    return meta.notes.map(({ code }: { code: string }) => code)
+  }
+  t.ok((await compare(key)).includes('causes_left_out'))
+  t.notOk((await compare(all)).includes('causes_left_out'))
+})
+
 const ids = [small.result.analytics, small.result.cnes, small.result.demography].filter((id) => id !== null)
 type Manifest = {
   readonly datasets: Readonly<Record<string, unknown>>

@@ -238,6 +238,22 @@ t.test(
         if (metrics.population_estimated !== undefined) t.equal(sum, metrics.population_estimated.delta)
       }
     }
+    const body = {
+      metrics: ['beds_existing_per_100k'],
+      population_basis: 'estimate_of_period',
+      old_release_id: earlier,
+      new_release_id: after,
+    }
+    const limited = await client.post('/v1/analytics/compare', body, {
+      authorization: `Bearer ${client.keyWithout('demography.read')}`,
+    })
+    const { beds_existing_per_100k: full } = (await compare(body)).body.data[0].metrics
+    const { beds_existing_per_100k: partial } = limited.body.data[0].metrics
+    t.ok(full.causes.some(({ side }: { side: string }) => side === 'denominator'))
+    t.same(partial, {
+      ...full,
+      causes: full.causes.filter(({ side }: { side: string }) => side !== 'denominator'),
+    })
   },
 )
 

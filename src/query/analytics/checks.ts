@@ -1,7 +1,13 @@
 /** Rejects queries that the key may not run, or whose metrics lack a dimension. The error lists the dimensions that fit. Pure. */
 import { AppError, both } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
-import { baseDimension, type DimensionCode, dimensionOf, type FactDataset } from '../../model/dimensions.ts'
+import {
+  baseDimension,
+  capabilityOf,
+  type DimensionCode,
+  dimensionOf,
+  type FactDataset,
+} from '../../model/dimensions.ts'
 import {
   capabilitiesOf,
   dimensionsOf,
@@ -37,6 +43,23 @@ export function checkAccess(query: AnalyticsQuery, capabilities: readonly Capabi
       ),
       extra: { capability: 'demography.read' },
     })
+}
+
+/** Rates need no capability for their denominators; the records of a denominator need that of their dataset. */
+export const mayReadRecords = (dataset: FactDataset, capabilities: readonly Capability[]): boolean =>
+  capabilities.includes(capabilityOf(dataset))
+
+/** @throws AppError 'forbidden', naming the missing capability */
+export function checkRecords(dataset: FactDataset, capabilities: readonly Capability[]): void {
+  if (mayReadRecords(dataset, capabilities)) return
+  const capability = capabilityOf(dataset)
+  throw new AppError('forbidden', {
+    detail: both(
+      `A chave não alcança os registros de ${dataset}: falta a permissão ${capability}.`,
+      `The key may not reach the records of ${dataset}: it lacks the capability ${capability}.`,
+    ),
+    extra: { capability },
+  })
 }
 
 /** A quarter and a quadrimester overlap: their pairs are periods only where months tell them apart. @throws AppError 'invalid_request' */
