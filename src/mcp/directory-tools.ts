@@ -1,5 +1,13 @@
 /** Tools that find metrics, dimensions, members, facilities and releases. In: arguments. Out: short lists. */
-import type { Answer, Catalog, Member, Metric, Page, ReleaseInfo } from '../explorer/api.ts'
+import {
+  type Answer,
+  ApiFailure,
+  type Catalog,
+  type Member,
+  type Metric,
+  type Page,
+  type ReleaseInfo,
+} from '../explorer/api.ts'
 import { CATALOG_OUTPUT, FACILITY_OUTPUT, MEMBERS_OUTPUT, RELEASES_OUTPUT } from './output-schemas.ts'
 import {
   type Arguments,
@@ -78,11 +86,19 @@ const describeInFull = ({
 })
 const summarize = ({ code, label, unit }: Metric) => ({ code, label, unit })
 
+/** The catalog leaves out metrics that the key may not reach. @throws ApiFailure that names the capability of such a metric */
+async function checkReach(metric: string, api: Context['api']): Promise<void> {
+  await api.get(`/v1/analytics/metrics/${pathPart(metric)}`).catch((error: unknown) => {
+    if (!(error instanceof ApiFailure) || error.problem.code === 'forbidden') throw error
+  })
+}
+
 async function catalog({ search, metric }: Arguments, { api, origin }: Context): Promise<object> {
   const { data, meta } = await api.get<Answer<TieredCatalog>>(CATALOG)
   const exactMetric = data.metrics.find(({ code }) => code === metric)
   const about = { catalog_version: data.version, ...originOfAnswer(meta), link: origin + CATALOG }
   if (exactMetric !== undefined) return { metric: describeInFull(exactMetric), ...about }
+  if (typeof metric === 'string') await checkReach(metric, api)
   const words = [search, metric].find((argument) => typeof argument === 'string' && argument.trim() !== '')
   if (typeof words === 'string') {
     const { found, hasAll } = searchMetrics(data.metrics, words)

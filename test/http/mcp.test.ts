@@ -398,6 +398,10 @@ t.test(
       metrics.some(({ code }: { code: string }) => code === 'bed_capacity_existing'),
       'what it cannot reach is not listed',
     )
+    const unreachable = { metric: 'bed_capacity_existing' }
+    t.match(await limited.refused('catalog', unreachable), /forbidden[\s\S]*bed_capacity\.read/)
+    const unknown = await limited.call('catalog', { metric: 'leitos' })
+    t.match(unknown.note, /There is no metric of this code/)
     await limited.client.close()
     const slow = await openClient(small.releasesDir, 1, { perMinute: 8 })
     // A message costs 1, what its tool asks costs what it always does: 5 for a query, 1 for the catalog.
