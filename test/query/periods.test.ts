@@ -198,6 +198,18 @@ t.test('a period is compared with the one before, and with the same a year befor
     if (status === 400)
       t.match(body.errors, [{ pointer: '/change/to', message: /totals \[reference_year\]/ }])
   }
+  for (const [options, pointer] of [
+    [{ totals: true }, '/totals'],
+    [{ totals: [['state']] }, '/totals'],
+    [{ share_of: ['state'] }, '/share_of'],
+  ] as const) {
+    const { body } = await client.query(
+      { ...query, group_by: ['state', 'reference_period'], change: { to: 'previous' }, ...options },
+      { 'accept-language': 'en' },
+    )
+    const message = /must keep a period in the level (totals|share_of) \[state\]/
+    t.match(body, { code: 'semi_additive', errors: [{ pointer, message }] })
+  }
   const twelveMonths = await ask({ ...withTotals, change: { to: '-12' } })
   t.match(noteOf(twelveMonths, 'not_collected'), { periods: ['2025-03', '2025-04', '2025-05'] })
   // A change from what has no value has no percentage.

@@ -126,6 +126,7 @@ export function QuestionProblem(props: {
         ...t.changes,
       })
     if (name === 'over_period') return ofQuestion('overPeriod', t.over)
+    if (name === 'totals') return { label: t.totals, value: t.yes, without: () => ({ totals: false }) }
     if (name === 'order_by') return ofQuestion('order', {})
     if (name === 'metrics' || name === 'group_by') {
       const key = name === 'metrics' ? 'metrics' : 'groupBy'

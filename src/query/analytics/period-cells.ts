@@ -219,6 +219,26 @@ export function changeLevel(level: AnalyticsQuery, rows: AnalyticsQuery, levelNa
   return { ...level, change: { ...level.change, to: String(periods) } }
 }
 
+/** @param level a level of an option, such as `totals [state]`; null for the query itself */
+export const changeOfMonthsError = (level: string | null): AppError =>
+  level === null
+    ? refuse(
+        'semi_additive',
+        '/change',
+        both(
+          'compara um período com outro: agrupe por um período, filtre um só, ou use over_period last ou first',
+          'compares one period with another: group by a period, filter one, or set over_period to last or first',
+        ),
+      )
+    : refuse(
+        'semi_additive',
+        `/${level.split(' ')[0]}`,
+        both(
+          `deve manter um período no nível ${level}, porque change compara um período com outro; ou filtre um só período`,
+          `must keep a period in the level ${level}, because change compares one period with another; or filter one period`,
+        ),
+      )
+
 /**
  * Moves cells to the periods that they are compared with. The same months of the earlier period are read, so that a part of a year is
  * compared with that part. A fixed period has all of its months.

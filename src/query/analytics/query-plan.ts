@@ -25,7 +25,14 @@ import { catalogMetrics } from './options/defined-metrics.ts'
 import { nameOfGroup } from './options/groupings.ts'
 import type { CensusPopulation } from './options/peers.ts'
 import { notePrices, type PriceIndex } from './options/prices.ts'
-import { baseCells, basePeriod, changeLevel, type PeriodCell, unitOfChange } from './period-cells.ts'
+import {
+  baseCells,
+  basePeriod,
+  changeLevel,
+  changeOfMonthsError,
+  type PeriodCell,
+  unitOfChange,
+} from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
 import { type AggregatePlan, type DatasetPlan, planAggregate } from './plan.ts'
 import { noteFunds, noteLimits, noteMissingShares, notePreliminary } from './plan-notes.ts'
@@ -91,6 +98,7 @@ export function planQuery(
       view,
       capabilities,
       context,
+      levelName,
     )
   }
   const rows = addBase(planAggregate(query, view, capabilities, context), view, capabilities, context)
@@ -226,6 +234,7 @@ function addBase(
   view: ReleaseView,
   capabilities: readonly Capability[],
   context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex'>,
+  level: string | null = null,
 ): AggregatePlan {
   const { query } = plan
   if (query.change === null) return plan
@@ -235,14 +244,7 @@ function addBase(
   const isByPeriod = finestTime(query.group_by) !== null
   const isOfMonths = plan.cells === null || unit === 'reference_period'
   if (!isByPeriod && isOfMonths && facts.some(({ periods }) => periods.length > 1))
-    throw refuse(
-      'semi_additive',
-      '/change',
-      both(
-        'compara um período com outro: agrupe por um período, filtre um só, ou use over_period last ou first',
-        'compares one period with another: group by a period, filter one, or set over_period to last or first',
-      ),
-    )
+    throw changeOfMonthsError(level)
   // Several months may share one comparison month, which is read once.
   const basesOf = (codes: readonly number[]): number[] =>
     allPeriods([codes.map((code) => basePeriod(to, unit, code))])
