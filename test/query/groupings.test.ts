@@ -437,6 +437,11 @@ t.test('what cannot be answered is refused where it stands', async (t) => {
       '/groupings/g/groups/1/code',
       /outro grupo/,
     ],
+    [
+      grouped({ g: { ...state, groups: [{ code: '_T', name: 'T', members: ['RR'] }] } }),
+      '/groupings/g/groups/0/code',
+      /que comece por letra ou dígito/,
+    ],
     [grouped({ g: state }, { group_by: ['h'] }), '/group_by/0', /não é uma dimensão/],
     [grouped({ g: state }, { totals: [['state']] }), '/totals/0/0', /não é dimensão agrupada/],
     [

@@ -57,8 +57,8 @@ const ALL_MEMBERS_MAX = 12_000
 const groupItem = z.strictObject({
   code: takes(
     z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/),
-    'um código de até 40 letras, dígitos, ponto, _ ou -',
-    'a code of up to 40 letters, digits, dots, _ or -',
+    'um código de até 40 letras, dígitos, ponto, _ ou -, que comece por letra ou dígito',
+    'a code of up to 40 letters, digits, dots, _ or -, which begins with a letter or digit',
   ),
   name: labelText,
   members: takes(
