@@ -240,6 +240,27 @@ t.test('a country of which states were not collected is null, with a note', asyn
   t.same(meta.query.compare_to, { with: 'country', level: 0.998 })
 })
 
+t.test('the note on what was not collected is about the larger places of the rows', async (t) => {
+  for (const [name, state, isNoted] of [
+    ['state', 'RR', false],
+    ['health_region', 'RR', false],
+    ['state', 'SP', true],
+    ['region', 'RR', true],
+    ['peers', 'RR', true],
+  ] as const) {
+    const { data, meta } = await answerOf({
+      metrics: ['hospital_mortality_share'],
+      group_by: ['municipality'],
+      filters: [{ dimension: 'state', operator: 'EQ', value: state }],
+      compare_to: { with: name },
+    })
+    const noted = meta.notes.some(({ code }) => code === 'comparator_not_collected')
+    t.equal(noted, isNoted, `${name} of ${state}`)
+    const hasValue = data.some(({ metrics }) => metrics.hospital_mortality_share__comparator !== null)
+    t.equal(hasValue, !isNoted)
+  }
+})
+
 t.test('comparators order rows, stand in conditions and in tables; totals have none', async (t) => {
   const body = {
     metrics: ['beds_existing_per_100k'],

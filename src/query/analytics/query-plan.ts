@@ -118,7 +118,9 @@ export function planQuery(
     ...noteLimits(rows),
     ...notePreliminary(rows),
     ...notePrices(rows),
-    ...(comparator === null || query.compare_to === null ? [] : noteComparator(comparator, query.compare_to)),
+    ...(comparator === null || query.compare_to === null
+      ? []
+      : noteComparator(comparator, query.compare_to, rows.places)),
     ...(query.having.length > 0 && totals.length > 0 ? [{ code: 'totals_ignore_having' } as const] : []),
   ]
   return alignDecimals({

@@ -10,6 +10,8 @@ import type { Capability } from '../../../model/capabilities.ts'
 import { type DimensionCode, groupedDimension, isPlace } from '../../../model/dimensions.ts'
 import { LIMIT_LEVELS, type LimitLevel } from '../../../model/limits/levels.ts'
 import type { Note } from '../../../model/notes.ts'
+import { STATES } from '../../../model/territory/states.ts'
+import { ALL_STATES } from '../../../release/coverage.ts'
 import type { ReleaseView } from '../../../release/view.ts'
 import { takes } from '../../field-texts.ts'
 import { refuse } from '../../refusals.ts'
@@ -200,11 +202,27 @@ export function planComparator(
   return { plan, place, larger, isGrouped, censusYear: isOfPeers ? checkPeers(view) : null }
 }
 
-/** Notes who the peers are, and that a comparator was not collected in full, which makes its value null. */
-export const noteComparator = (
+/**
+ * Notes who the peers are, and that a comparator was not collected in full, which makes its value null.
+ * @param places states that the rows' filters leave
+ */
+export function noteComparator(
   { plan, censusYear }: ComparatorPlan,
   { with: name }: ComparatorOption,
-): Note[] => [
-  ...(censusYear === null ? [] : [{ code: 'peers', year: censusYear } as const]),
-  ...(plan.missing.length === 0 ? [] : [{ code: 'comparator_not_collected', comparator: name } as const]),
-]
+  places: ReadonlySet<string>,
+): Note[] {
+  const states = statesCompared(name, places)
+  const isIncomplete = plan.missing.some((missing) => missing.states.some((uf) => states.has(uf)))
+  return [
+    ...(censusYear === null ? [] : [{ code: 'peers', year: censusYear } as const]),
+    ...(isIncomplete ? [{ code: 'comparator_not_collected', comparator: name } as const] : []),
+  ]
+}
+
+/** @returns the states that larger places or peers of some states lie in */
+function statesCompared(name: ComparatorOption['with'], places: ReadonlySet<string>): ReadonlySet<string> {
+  if (name === 'country') return ALL_STATES
+  if (name !== 'region' && name !== 'peers') return places
+  const regions = new Set(STATES.filter(({ uf }) => places.has(uf)).map(({ region_code }) => region_code))
+  return new Set(STATES.filter(({ region_code }) => regions.has(region_code)).map(({ uf }) => uf))
+}
