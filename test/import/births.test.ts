@@ -88,7 +88,8 @@ t.test('names of all generations', (t) => {
 t.test('cells', (t) => {
   t.equal(monthOfBirth('17052022', 2022), '202205', 'day first from 1996 on')
   t.equal(monthOfBirth('19940517', 1994), '199405', 'year first before 1996')
-  for (const cell of ['17002022', '17132022', '052022', '']) t.equal(monthOfBirth(cell, 2022), '', cell)
+  for (const cell of ['17002022', '17132022', '17050202', '052022', ''])
+    t.equal(monthOfBirth(cell, 2022), '', cell)
   for (const cell of ['9999', '0000', '0', '', 'x']) t.equal(weightClassOf(cell), '', `weight ${cell}`)
   t.equal(weightClassOf('2499'), '1500-2499')
   t.equal(weightClassOf('2500'), '2500-2999')

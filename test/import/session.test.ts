@@ -1,8 +1,11 @@
 /** Work in lanes: what is asked of them comes back in order, and a failure leaves nothing running. */
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
+import { requireWritten, writeRows } from '../../src/import/aggregated/tables.ts'
 import { openSession, type Session } from '../../src/import/session.ts'
+import { TABLES } from '../../src/import/sim/tables.ts'
 import { countDisorder, writeParquet } from '../../src/import/write-parquet.ts'
+import { datasetOf, storedColumns } from '../../src/model/datasets.ts'
 import { temporaryFolder } from '../fixtures/small-release.ts'
 
 const open = (threads: number): Promise<Session> =>
@@ -122,6 +125,24 @@ t.test('a table that is said to be in order and is not is not written', async (t
     'SELECT * FROM (VALUES (1), (3), (2)) AS given(n)',
   )
   t.equal(written.entry.rows, 3, 'sorted where it is not')
+  session.close()
+})
+
+t.test('rows whose period has no partition end an import', async (t) => {
+  const session = await open(1)
+  const [deaths] = TABLES
+  if (deaths === undefined) throw new TypeError('no table')
+  const others = storedColumns(datasetOf('deaths')).filter((name) => name !== 'reference_period')
+  await session.run(
+    `CREATE TABLE sim_rows_deaths AS SELECT period AS reference_period, ${others.map((name) => `NULL AS ${name}`).join(', ')}
+     FROM (VALUES ('202005'), ('20203')) AS periods(period)`,
+  )
+  const written = await writeRows(session, temporaryFolder('staging'), 'sim', [deaths], 202005)
+  await t.rejects(requireWritten(session, 'sim', [deaths], written), {
+    message: 'deaths: 1 of 2 rows are in partitions',
+  })
+  await session.run("DELETE FROM sim_rows_deaths WHERE reference_period = '20203'")
+  await requireWritten(session, 'sim', [deaths], written)
   session.close()
 })
 

@@ -36,6 +36,7 @@ import {
   createRows,
   createStagedTables,
   dropRows,
+  requireWritten,
   type StagedTable,
   writeRows,
 } from './tables.ts'
@@ -205,8 +206,9 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         definition.periodsOf?.(period, read) ?? [period]
       const covering = (table: AddedUpTable, covered: FileCoverage): FileTotals<Kind>[] =>
         totals.filter((file) => (definition.coverageOf?.(table, file) ?? coverageByState(file)) === covered)
+      const written: DatasetOutput[] = []
       for (const month of monthsOf(totals)) {
-        outputs.push(...(await writeRows(session, staging, area, stagedTables, month)))
+        written.push(...(await writeRows(session, staging, area, stagedTables, month)))
         for (const table of facts) {
           const filesByState = groupBy(covering(table, 'state'), ({ uf }) => uf)
           // In a year under way the files of some states end earlier: their later months are not collected.
@@ -240,7 +242,9 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         }
       }
       for (const other of definition.periodsWithoutCoverage?.(period, totals) ?? [])
-        outputs.push(...(await writeRows(session, staging, area, stagedTables, other)))
+        written.push(...(await writeRows(session, staging, area, stagedTables, other)))
+      await requireWritten(session, area, stagedTables, written)
+      outputs.push(...written)
       const batchResult = await definition.checkBatch(session, period, totals)
       checks.push(...batchResult.checks)
       Object.assign(counts, batchResult.counts)

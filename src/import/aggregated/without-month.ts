@@ -5,6 +5,10 @@ interface YearFile {
   readonly withoutMonth: number
 }
 
+/** @returns the month YYYYMM; '' where its year or its month is impossible */
+export const monthOrUnknown = (month: string): string =>
+  /^(19|20)\d\d(0[1-9]|1[0-2])$/.test(month) ? month : ''
+
 /** @returns the month 00 (YYYY00) of a year whose files have rows without a month; otherwise none */
 export const monthZero = (period: number, files: readonly YearFile[]): readonly number[] =>
   files.some(({ withoutMonth }) => withoutMonth > 0) ? [Math.floor(period / 100) * 100] : []

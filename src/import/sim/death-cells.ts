@@ -9,6 +9,7 @@ import {
   PLACES_OF_DEATH,
 } from '../../model/sim/code-lists.ts'
 import { CID10_FROM } from '../../model/sim/layout.ts'
+import { monthOrUnknown } from '../aggregated/without-month.ts'
 
 type Cell = string | null | undefined
 
@@ -56,13 +57,12 @@ export function causeOf(cell: Cell, year: number): Cause {
 export const municipalityOf = (cell: Cell): string =>
   /^\d{6,7}$/.test(cell ?? '') ? (cell ?? '').slice(0, 6) : ''
 
-/** @param cell DDMMAAAA, or AAMMDD before 1996 @returns YYYYMM; '' if the month is missing or impossible */
+/** @param cell DDMMAAAA, or AAMMDD before 1996 @returns YYYYMM; '' if the month or year is missing or impossible */
 export function monthOfDate(cell: string): string {
   const isDayFirst = /^\d{8}$/.test(cell)
   if (!isDayFirst && !/^\d{6}$/.test(cell)) return ''
   const [year, month] = isDayFirst ? [cell.slice(4), cell.slice(2, 4)] : [cell.slice(0, 2), cell.slice(2, 4)]
-  if (!/^(0[1-9]|1[0-2])$/.test(month)) return ''
-  return `${yearOf(year)}${month}`
+  return monthOrUnknown(`${yearOf(year)}${month}`)
 }
 
 /** @param cell unit and two digits: 0 minutes, 1 hours, 2 days, 3 months, 4 years, 5 years above 100 @returns years, or null if unknown */

@@ -9,6 +9,7 @@ import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../.
 import { STATES } from '../../model/territory/states.ts'
 import type { Sums } from '../aggregated/code-groups.ts'
 import { gestationClassOf } from '../aggregated/gestation.ts'
+import { monthOrUnknown } from '../aggregated/without-month.ts'
 import {
   isOfOtherYear,
   type ParsedRecord,
@@ -114,12 +115,11 @@ function parseBirth(cells: RecordCells, year: number): ParsedRecord<BirthCodes> 
 
 /**
  * @param cell DDMMAAAA, or AAAAMMDD before 1996
- * @returns YYYYMM; '' if the month is missing or impossible
+ * @returns YYYYMM; '' if the month or year is missing or impossible
  */
 export function monthOfBirth(cell: string, year: number): string {
   if (!/^\d{8}$/.test(cell)) return ''
-  const month = year < CODES_FROM ? cell.slice(0, 6) : cell.slice(4) + cell.slice(2, 4)
-  return /^(19|20)\d\d(0[1-9]|1[0-2])$/.test(month) ? month : ''
+  return monthOrUnknown(year < CODES_FROM ? cell.slice(0, 6) : cell.slice(4) + cell.slice(2, 4))
 }
 
 /** Lower bound of each class, from the last class on. */

@@ -66,18 +66,20 @@ t.test('dates in both orders, and impossible months', async (t) => {
   t.equal(monthOfDate('31121996'), '199612')
   t.equal(monthOfDate('790500'), '197905')
   t.equal(monthOfDate('930000'), '')
-  for (const cell of ['', '10132022', '1996', '052022x']) t.equal(monthOfDate(cell), '')
+  for (const cell of ['', '10132022', '1996', '052022x', '15030202', '15100202', '15032202'])
+    t.equal(monthOfDate(cell), '', cell)
   const { groups, totals, setAside, withoutMonth, lastMonth } = await read([
     plain,
     { ...plain, DTOBITO: '10002022' },
     { ...plain, DTOBITO: '' },
+    { ...plain, DTOBITO: '15030202' },
   ])
-  t.same([totals[0], withoutMonth, lastMonth, setAside], [3, 2, 5, []])
+  t.same([totals[0], withoutMonth, lastMonth, setAside], [4, 3, 5, []])
   t.same(
     [...groups].map(({ codes, values }) => [codes[0], values[0]]),
     [
       ['202205', 1],
-      ['202200', 2],
+      ['202200', 3],
     ],
     'they count in the month 00 of the year of the file',
   )
