@@ -1,8 +1,8 @@
 /**
- * Completes the coverage of a state and month from the written partition: dimensions without any code, and files without rows. It
- * also finds empty files whose neighbouring months have rows. Only rows are inspected, so no layout has to be listed. A dimension
- * counts as not carried if its column is missing, blank in every row, or filled with codes of another table (CID-9, procedures
- * before SIGTAP).
+ * Completes the coverage of a state and month from the written partitions of a file, which is of a month or a year: dimensions
+ * without any code, and files without rows. It also finds empty files whose neighbouring months have rows. Only rows are inspected,
+ * so no layout has to be listed. A dimension counts as not carried if its column is missing, blank in every row of the file, or
+ * filled with codes of another table (CID-9, procedures before SIGTAP).
  */
 import { join } from 'node:path'
 import { type DimensionCode, dimensionOf, isAddedUp } from '../model/dimensions.ts'
@@ -20,18 +20,22 @@ function hasCode(code: DimensionCode): string {
   return unknown === undefined ? `${column} IS NOT NULL` : `${column} <> ${quoteText(unknown)}`
 }
 
-/** @returns state of the file → dimensions without a code in any row; states without rows are absent */
-async function uncodedDimensions(
+/** State of the file → dimensions without a code in any row. States without rows are absent. */
+export type UncodedDimensions = ReadonlyMap<string, readonly DimensionCode[]>
+
+/** @param periods partitions that hold the rows of a published file: one month, or the months of a year and its month 00 */
+export async function findUncoded(
   session: Session,
   staging: string,
   table: Table,
-  period: number,
-): Promise<Map<string, DimensionCode[]>> {
+  periods: readonly number[],
+): Promise<UncodedDimensions> {
+  const files = periods.map((period) => quoteText(join(staging, partOf(table, period))))
   const dimensions = codedDimensionsOf(table)
   const state = isAddedUp(table) ? 'processing_uf' : 'uf'
   const rows = await session.rows(
     `SELECT CAST(${state} AS VARCHAR) AS uf, ${dimensions.map((code) => `coalesce(bool_or(${hasCode(code)}), false) AS ${quoteName(code)}`).join(', ')}
-     FROM read_parquet(${quoteText(join(staging, partOf(table, period)))}, hive_partitioning = false) GROUP BY ALL ORDER BY ALL`,
+     FROM read_parquet([${files.join(', ')}], hive_partitioning = false) GROUP BY ALL ORDER BY ALL`,
   )
   return new Map(rows.map((row) => [String(row.uf), dimensions.filter((code) => row[code] !== true)]))
 }
@@ -40,29 +44,25 @@ async function uncodedDimensions(
 const isOfStates = (uf: string): boolean => uf === 'BR' || ALL_STATES.has(uf)
 
 /**
- * @param covered coverage entry of a table and month whose partition is written
+ * @param uncoded result of `findUncoded` for the files of the month
+ * @param covered coverage entry of a table and month
  * @param empty states whose published file has no rows; 'all' for a national table
  * @returns the entry with `not_carried` and `empty` added where they apply
  */
-export async function describeContents(
-  session: Session,
-  staging: string,
-  table: Table,
-  period: number,
+export function describeContents(
+  uncoded: UncodedDimensions,
   covered: Coverage,
   empty: Coverage['states'],
-): Promise<Coverage> {
-  const uncoded = [...(await uncodedDimensions(session, staging, table, period))].filter(([uf]) =>
-    isOfStates(uf),
-  )
+): Coverage {
+  const ofStates = [...uncoded].filter(([uf]) => isOfStates(uf))
   const statesByDimension = new Map<DimensionCode, string[]>()
-  for (const [uf, dimensions] of uncoded)
+  for (const [uf, dimensions] of ofStates)
     for (const code of dimensions) statesByDimension.set(code, [...(statesByDimension.get(code) ?? []), uf])
   // A national table carries a dimension if any state has a code of it.
   const notCarried =
     covered.states === 'all'
       ? [...statesByDimension]
-          .filter(([, states]) => states.length === uncoded.length)
+          .filter(([, states]) => states.length === ofStates.length)
           .map(([code]) => [code, 'all'])
       : [...statesByDimension].map(([code, states]) => [code, states.sort()])
   return {

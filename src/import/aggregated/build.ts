@@ -13,7 +13,7 @@ import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import type { BuildContext, BuiltArea } from '../area.ts'
 import { stageMunicipalityCodes } from '../cnes/municipality-codes.ts'
 import type { FoundFile } from '../discover.ts'
-import { describeContents, findEmptied, type PublishedRows } from '../file-contents.ts'
+import { describeContents, findEmptied, findUncoded, type PublishedRows } from '../file-contents.ts'
 import { ImportError } from '../import-error.ts'
 import { HeaderList } from '../readers/header-list.ts'
 import { countsAsRejected, listSetAside, noteAside, rejectedRows, writeSetAside } from '../rejected-rows.ts'
@@ -206,11 +206,16 @@ export async function buildAggregatedArea<Kind extends FileKind>(
         definition.periodsOf?.(period, read) ?? [period]
       const covering = (table: AddedUpTable, covered: FileCoverage): FileTotals<Kind>[] =>
         totals.filter((file) => (definition.coverageOf?.(table, file) ?? coverageByState(file)) === covered)
+      const periods = [...monthsOf(totals), ...(definition.periodsWithoutCoverage?.(period, totals) ?? [])]
       const written: DatasetOutput[] = []
-      for (const month of monthsOf(totals)) {
+      for (const month of periods)
         written.push(...(await writeRows(session, staging, area, stagedTables, month)))
-        for (const table of facts) {
-          const filesByState = groupBy(covering(table, 'state'), ({ uf }) => uf)
+      await requireWritten(session, area, stagedTables, written)
+      outputs.push(...written)
+      for (const table of facts) {
+        const uncoded = await findUncoded(session, staging, table, periods)
+        const filesByState = groupBy(covering(table, 'state'), ({ uf }) => uf)
+        for (const month of monthsOf(totals)) {
           // In a year under way the files of some states end earlier: their later months are not collected.
           const ofStates = [...filesByState]
             .filter(([, read]) => monthsOf(read).includes(month))
@@ -218,33 +223,19 @@ export async function buildAggregatedArea<Kind extends FileKind>(
           const ofCountry = covering(table, 'country').filter((file) => monthsOf([file]).includes(month))
           // A month that only residents abroad have is not collected for any state, and must not become the newest month.
           if (ofStates.length + ofCountry.length === 0) continue
-          const covered: Coverage = {
-            family: 'state',
-            states: ofCountry.length > 0 ? 'all' : ofStates.map(([uf]) => uf),
-          }
+          const states = ofCountry.length > 0 ? 'all' : ofStates.map(([uf]) => uf)
+          const published = files.map(({ uf, found }) => ({ uf, found }))
+          const empty = ofStates.filter(([, read]) => countRows(read) === 0).map(([uf]) => uf)
           coverage[table] = {
             ...coverage[table],
-            [month]: await describeContents(
-              session,
-              staging,
-              table,
-              month,
-              {
-                ...covered,
-                ...statusOf(
-                  files.map(({ uf, found }) => ({ uf, found })),
-                  covered.states,
-                ),
-              },
-              ofStates.filter(([, read]) => countRows(read) === 0).map(([uf]) => uf),
+            [month]: describeContents(
+              new Map([...uncoded].filter(([uf]) => states === 'all' || states.includes(uf))),
+              { family: 'state', states, ...statusOf(published, states) },
+              empty,
             ),
           }
         }
       }
-      for (const other of definition.periodsWithoutCoverage?.(period, totals) ?? [])
-        written.push(...(await writeRows(session, staging, area, stagedTables, other)))
-      await requireWritten(session, area, stagedTables, written)
-      outputs.push(...written)
       const batchResult = await definition.checkBatch(session, period, totals)
       checks.push(...batchResult.checks)
       Object.assign(counts, batchResult.counts)

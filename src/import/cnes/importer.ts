@@ -12,7 +12,7 @@ import type { Coverage, Snapshot } from '../../release/manifest.ts'
 import { groupBy } from '../aggregated/group-by.ts'
 import type { AreaImporter, BuildContext, BuiltArea } from '../area.ts'
 import type { FoundFile } from '../discover.ts'
-import { describeContents, findEmptied, type PublishedRows } from '../file-contents.ts'
+import { describeContents, findEmptied, findUncoded, type PublishedRows } from '../file-contents.ts'
 import { ImportError } from '../import-error.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import { HeaderList } from '../readers/header-list.ts'
@@ -171,11 +171,8 @@ async function buildCnes(
       const empty = files.filter((file) => file.table === table && file.rows === 0).map(({ uf }) => uf)
       coverage[table] = {
         ...coverage[table],
-        [input.period]: await describeContents(
-          session,
-          staging,
-          table,
-          input.period,
+        [input.period]: describeContents(
+          await findUncoded(session, staging, table, [input.period]),
           entry,
           entry.states === 'all' && empty.length > 0 ? 'all' : empty,
         ),
