@@ -126,6 +126,11 @@ t.test('a birth without a municipality is one of the state of its file', async (
   t.equal(manifest.counts.births_without_residence_2022, 1)
 })
 
+t.test('a file whose births have no municipality is one of the state of its name', async (t) => {
+  const { manifest } = await importRows({ 'DNRR2022.dbf': dbf([{ ...plain, CODMUNRES: '' }]) })
+  t.equal(manifest.counts.births_2022, 1)
+})
+
 t.test('births are summed by class; unknown is null, and no personal cell is read', async (t) => {
   const unknown: Cells = { DTNASC: '01062022', CODMUNRES: '140000', NUMREGCART: '99887766554' }
   const { releasesDir, result, manifest } = await importRows(

@@ -2,6 +2,8 @@
  * Sums the records of one dBase file of a year of deaths or births by their codes, while they are read. Only columns that the
  * caller names are read, and of the date only year and month.
  */
+import { STATES } from '../../model/territory/states.ts'
+import { ImportError } from '../import-error.ts'
 import {
   type DbfHeader,
   type ReadFile,
@@ -12,8 +14,8 @@ import {
 import { CodeGroups, type Sums } from './code-groups.ts'
 import { type CellNames, keyOfCells, openNamedCells } from './named-cells.ts'
 
-/** Codes of a group, '' if unknown. The first is the month, YYYYMM; YYYY00 if unknown. */
-type YearCodes = readonly [month: string, ...others: string[]]
+/** Codes of a group, '' if unknown. The month is YYYYMM; YYYY00 if unknown. */
+type YearCodes = readonly [month: string, municipality: string, ...others: string[]]
 
 export interface YearSums<Codes extends YearCodes> extends Omit<ReadFile, 'deleted'> {
   readonly groups: Iterable<Sums<Codes>>
@@ -101,9 +103,36 @@ function rememberParsed<Codes extends YearCodes>(
   }
 }
 
-/** @returns whether records were set aside because they are of another year, and none has a month of the year of the file */
-export const isOfOtherYear = ({
-  lastMonth,
-  setAside,
-}: Pick<YearSums<YearCodes>, 'lastMonth' | 'setAside'>): boolean =>
-  lastMonth === 0 && setAside.some(({ reason }) => reason === 'other_year')
+/**
+ * @param uf state of the file; other values are of no state
+ * @param record kind of one record, for messages
+ * @throws ImportError if records were set aside because they are of another year and none has a month of the year of the file, or if
+ *   municipalities are known and none is of the state of the file
+ */
+export function refuseMisnamedFile(
+  name: string,
+  uf: string,
+  record: string,
+  { groups, lastMonth, setAside }: Pick<YearSums<YearCodes>, 'groups' | 'lastMonth' | 'setAside'>,
+): void {
+  const isOfOtherYear = lastMonth === 0 && setAside.some(({ reason }) => reason === 'other_year')
+  if (!isOfOtherYear && hasResidentsOf(uf, groups)) return
+  throw new ImportError(
+    name,
+    `has no ${record} of the ${isOfOtherYear ? 'year' : 'state'} of its name`,
+    `Give the file its published name, with the state and year of its ${record}s`,
+  )
+}
+
+/** @returns true for files that are of no state, and for files without a known municipality */
+function hasResidentsOf(uf: string, groups: Iterable<Sums<YearCodes>>): boolean {
+  const state = STATES.find((candidate) => candidate.uf === uf)
+  if (state === undefined) return true
+  let hasMunicipality = false
+  for (const { codes } of groups) {
+    const [, municipality] = codes
+    if (municipality.startsWith(String(state.ibge_code))) return true
+    if (/^[1-9]/.test(municipality)) hasMunicipality = true
+  }
+  return !hasMunicipality
+}

@@ -8,13 +8,12 @@ import { COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sim/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
 import { CodeGroups, type Sums } from '../aggregated/code-groups.ts'
 import {
-  isOfOtherYear,
   type ParsedRecord,
   type RecordCells,
   readYearSums,
+  refuseMisnamedFile,
   type YearSums,
 } from '../aggregated/year-sums.ts'
-import { ImportError } from '../import-error.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 import {
   causeOf,
@@ -89,7 +88,7 @@ export interface ReadDeaths extends YearSums<DeathCodes> {
   readonly fetalTotal: number
 }
 
-/** @throws ImportError if the file is invalid, or none of its deaths is of the year of its name */
+/** @throws ImportError if the file is invalid, or its deaths are of another state or year than its name */
 export async function readDeaths(path: string, name: string, nameParts: DeathFileName): Promise<ReadDeaths> {
   const year = Math.floor(nameParts.period / 100)
   if (nameParts.kind === 'DOFET') {
@@ -111,12 +110,7 @@ export async function readDeaths(path: string, name: string, nameParts: DeathFil
     measures: MEASURES.length,
     parse: (cells) => parseDeath(cells, year),
   })
-  if (isOfOtherYear(read))
-    throw new ImportError(
-      name,
-      'has no death of the year of its name',
-      'Give the file its published name, with the state and year of its deaths',
-    )
+  refuseMisnamedFile(name, nameParts.uf, 'death', read)
   return { ...read, fetal: new CodeGroups<FetalCodes>([]), fetalTotal: 0 }
 }
 

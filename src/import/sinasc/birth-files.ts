@@ -7,17 +7,15 @@ import { RACE_NOT_INFORMED, RACE_OF_VITAL_RECORDS } from '../../model/classifica
 import { DELIVERIES } from '../../model/sinasc/code-lists.ts'
 import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sinasc/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
-import type { Sums } from '../aggregated/code-groups.ts'
 import { gestationClassOf } from '../aggregated/gestation.ts'
 import { monthOrUnknown } from '../aggregated/without-month.ts'
 import {
-  isOfOtherYear,
   type ParsedRecord,
   type RecordCells,
   readYearSums,
+  refuseMisnamedFile,
   type YearSums,
 } from '../aggregated/year-sums.ts'
-import { ImportError } from '../import-error.ts'
 import { COPY_MARK } from '../readers/download-suffix.ts'
 
 export interface BirthFileName {
@@ -70,26 +68,8 @@ export async function readBirths(
     measures: MEASURES.length,
     parse: (cells) => parseBirth(cells, year),
   })
-  const wrongPart = isOfOtherYear(read)
-    ? 'year'
-    : read.totals[0] !== 0 && !hasResidentsOf(uf, read.groups)
-      ? 'state'
-      : null
-  if (wrongPart !== null)
-    throw new ImportError(
-      name,
-      `has no birth of the ${wrongPart} of its name`,
-      'Give the file its published name, with the state and year of its births',
-    )
+  refuseMisnamedFile(name, uf, 'birth', read)
   return read
-}
-
-/** @returns true for files that are of no state */
-function hasResidentsOf(uf: string, groups: Iterable<Sums<BirthCodes>>): boolean {
-  const state = STATES.find((candidate) => candidate.uf === uf)
-  if (state === undefined) return true
-  for (const { codes } of groups) if (codes[1].startsWith(String(state.ibge_code))) return true
-  return false
 }
 
 function parseBirth(cells: RecordCells, year: number): ParsedRecord<BirthCodes> {

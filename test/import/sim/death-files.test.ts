@@ -163,6 +163,18 @@ t.test('fetal rows are set aside, and a file of another year is refused', async 
   await t.rejects(read([plain], 2021), /no death of the year/)
 })
 
+t.test('a file whose residents are all of another state is refused', async (t) => {
+  const elsewhere = { ...plain, CODMUNRES: '160030' }
+  const unknown = { ...plain, CODMUNRES: '' }
+  await t.rejects(read([elsewhere, unknown]), /no death of the state of its name/)
+  t.equal((await read([elsewhere, plain])).totals[0], 2, 'one resident is enough')
+  t.equal(
+    (await read([unknown, { ...plain, CODMUNRES: '000000' }])).totals[0],
+    2,
+    'nobody is known to live elsewhere',
+  )
+})
+
 t.test('a file of fetal deaths: they are no deaths, and rows that are not fetal are set aside', async (t) => {
   const fetal = { ...plain, TIPOBITO: '1', IDADE: '', CAUSABAS: 'P95X', GESTACAO: '5', SEXO: '2' }
   const path = join(folder, 'DOFET22.dbf')
@@ -237,13 +249,10 @@ t.test('the real files give what was measured on them', { skip: skipWithoutShare
     Record<string, unknown>
   >
   for (const [file, fact] of Object.entries(facts)) {
-    const digits = /(\d{4}|\d{2})(\.masked)?\.\w+$/.exec(file)?.[1] ?? ''
-    const year = digits.length === 4 ? Number(digits) : (Number(digits) >= 79 ? 1900 : 2000) + Number(digits)
-    const result = await readDeaths(sharedPath(`sim/${file}`), file, {
-      kind: 'state',
-      uf: 'RR',
-      period: year * 100 + 12,
-    })
+    const nameParts = recogniseDeathFile(file.replace('.masked', ''))
+    if (nameParts === null) throw new TypeError(file)
+    const year = Math.floor(nameParts.period / 100)
+    const result = await readDeaths(sharedPath(`sim/${file}`), file, { ...nameParts, kind: 'state' })
     const groups = [...result.groups]
     /** @returns deaths by a code of the groups */
     const sumsBy = (index: number): Record<string, number> => {
