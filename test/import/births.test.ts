@@ -262,6 +262,20 @@ t.test('a month that only residents abroad have is not collected', async (t) => 
   )
 })
 
+t.test('a final file covers its year, and so does one without rows or without months', async (t) => {
+  const { manifest } = await importRows({
+    'SINASC/1996_/Dados/DNRES/DNRR2020.dbf': [{ ...plain, DTNASC: '17032020' }],
+    'SINASC/PRELIM/DNRES/DNAP2020.dbf': [{ ...plain, DTNASC: '17032020', CODMUNRES: '160030' }],
+    'DNAM2018.dbf': [{ ...plain, DTNASC: '', CODMUNRES: '130260' }],
+    'DNPA2017.dbf': dbf([]),
+  })
+  const coverageOf = (month: string): unknown => manifest.coverage.births?.[month]
+  t.match(coverageOf('202003'), { states: ['AP', 'RR'] })
+  t.match(coverageOf('202012'), { states: ['RR'] })
+  t.match(coverageOf('201812'), { states: ['AM'] })
+  t.match(coverageOf('201712'), { states: ['PA'], empty: ['PA'] })
+})
+
 t.test(
   'files that would count twice, or of another state or year, are refused without their cells',
   async (t) => {

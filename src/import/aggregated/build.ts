@@ -29,7 +29,7 @@ import { writeCodeLists } from './code-lists.ts'
 import { type CodeList, readCodeTables } from './code-tables.ts'
 import { type DecodeJob, readInOrder } from './decoders.ts'
 import { groupBy } from './group-by.ts'
-import { publicationStatusOf } from './publication-status.ts'
+import { type PublicationStatus, publicationStatusOf } from './publication-status.ts'
 import { type FileKind, type GroupsMember, type NamePartsOf, READERS, type ReadOf } from './readers.ts'
 import {
   appendFile,
@@ -57,7 +57,10 @@ export interface AggregatedFiles<Kind extends FileKind> {
 
 export type AppendedFile<Kind extends FileKind> = NamePartsOf<Kind> & ReadOf<Kind> & { readonly file: string }
 export type FileTotals<Kind extends FileKind> = NamePartsOf<Kind> &
-  Omit<ReadOf<Kind>, 'setAside' | GroupsMember> & { readonly setAside: number }
+  Omit<ReadOf<Kind>, 'setAside' | GroupsMember> & {
+    readonly setAside: number
+    readonly publication_status: PublicationStatus | ''
+  }
 
 export interface AggregatedArea<Kind extends FileKind> {
   readonly area: AggregatedAreaName
@@ -226,12 +229,13 @@ export async function buildAggregatedArea<Kind extends FileKind>(
           const states = ofCountry.length > 0 ? 'all' : ofStates.map(([uf]) => uf)
           const published = files.map(({ uf, found }) => ({ uf, found }))
           const empty = ofStates.filter(([, read]) => countRows(read) === 0).map(([uf]) => uf)
+          const isCountryEmpty = ofCountry.length > 0 && countRows(ofCountry) === 0
           coverage[table] = {
             ...coverage[table],
             [month]: describeContents(
               new Map([...uncoded].filter(([uf]) => states === 'all' || states.includes(uf))),
               { family: 'state', states, ...statusOf(published, states) },
-              empty,
+              isCountryEmpty ? 'all' : empty,
             ),
           }
         }

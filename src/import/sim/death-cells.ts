@@ -9,7 +9,7 @@ import {
   PLACES_OF_DEATH,
 } from '../../model/sim/code-lists.ts'
 import { CID10_FROM } from '../../model/sim/layout.ts'
-import { monthOrUnknown } from '../aggregated/without-month.ts'
+import { monthOrUnknown } from '../aggregated/months-of-year.ts'
 
 type Cell = string | null | undefined
 

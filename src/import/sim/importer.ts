@@ -11,12 +11,12 @@ import {
   type MonthlyFile,
 } from '../aggregated/build.ts'
 import { isCodeTable } from '../aggregated/code-tables.ts'
-import { monthZero } from '../aggregated/without-month.ts'
+import { monthsOfYear, monthZero } from '../aggregated/months-of-year.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
 import { type DeathFileName, type DeathKind, recogniseDeathFile } from './death-files.ts'
-import { checkYear, monthsOfYear, TABLES, USED_CODES } from './tables.ts'
+import { checkYear, TABLES, USED_CODES } from './tables.ts'
 
 const DEATHS: AggregatedArea<'deaths'> = {
   area: 'sim',

@@ -1,10 +1,9 @@
 /**
- * The tables of deaths by residence and by occurrence, and of fetal deaths, as aggregated/tables.ts stages them, the months that a year
- * covers, and the checks of a year.
+ * The tables of deaths by residence and by occurrence, and of fetal deaths, as aggregated/tables.ts stages them, and the checks of a year.
  */
 import type { FileTotals } from '../aggregated/build.ts'
+import { countsWithoutMonth } from '../aggregated/months-of-year.ts'
 import { compareSums, PUBLICATION_STATUS, rowsTable, type StagedTable } from '../aggregated/tables.ts'
-import { countsWithoutMonth } from '../aggregated/without-month.ts'
 import type { Session } from '../session.ts'
 import type { NamedCheck } from '../write-parquet.ts'
 import { MEASURES } from './death-files.ts'
@@ -72,12 +71,6 @@ const OCCURRENCE_ROWS = rowsTable('sim', 'deaths_by_occurrence')
 export const USED_CODES = `SELECT DISTINCT 'cause_categories', cause_category_code
   FROM (SELECT cause_category_code FROM ${ROWS} UNION SELECT cause_category_code FROM ${rowsTable('sim', 'fetal_deaths')})
   WHERE cause_category_code IS NOT NULL`
-
-/** @returns the months up to the last one with deaths; files of a year under way end there */
-export function monthsOfYear(period: number, files: readonly FileTotals<'deaths'>[]): number[] {
-  const last = Math.max(...files.map(({ lastMonth }) => lastMonth))
-  return Array.from({ length: last }, (_, index) => Math.floor(period / 100) * 100 + index + 1)
-}
 
 /** Compares the rows of a year with its files and counts unusual rows. */
 export async function checkYear(

@@ -8,7 +8,7 @@ import { DELIVERIES } from '../../model/sinasc/code-lists.ts'
 import { type BirthCell, CODES_FROM, COLUMN_NAMES, OPTIONAL_COLUMNS } from '../../model/sinasc/layout.ts'
 import { STATES } from '../../model/territory/states.ts'
 import { gestationClassOf } from '../aggregated/gestation.ts'
-import { monthOrUnknown } from '../aggregated/without-month.ts'
+import { monthOrUnknown } from '../aggregated/months-of-year.ts'
 import {
   type ParsedRecord,
   type RecordCells,

@@ -5,8 +5,8 @@
  */
 import { READ_COLUMNS } from '../../model/sinasc/layout.ts'
 import { type AggregatedArea, buildAggregatedArea, type MonthlyFile } from '../aggregated/build.ts'
+import { countsWithoutMonth, monthsOfYear, monthZero } from '../aggregated/months-of-year.ts'
 import { compareSums, PUBLICATION_STATUS, rowsTable, type StagedTable } from '../aggregated/tables.ts'
-import { countsWithoutMonth, monthZero } from '../aggregated/without-month.ts'
 import type { AreaImporter } from '../area.ts'
 import { isMunicipalityTable } from '../cnes/municipality-codes.ts'
 import { ImportError } from '../import-error.ts'
@@ -34,9 +34,6 @@ const BIRTHS_TABLE: StagedTable = {
   stateWithoutCode: 'file',
 }
 
-const monthsOf = (year: number, last: number): number[] =>
-  Array.from({ length: last }, (_, month) => year * 100 + month + 1)
-
 const BIRTHS: AggregatedArea<'births'> = {
   area: 'sinasc',
   kind: 'births',
@@ -46,9 +43,7 @@ const BIRTHS: AggregatedArea<'births'> = {
   columns: READ_COLUMNS,
   lists: [],
   rejectedTable: 'set_aside_births',
-  // A running year ends with the last month that has births.
-  periodsOf: (period, files) =>
-    monthsOf(Math.floor(period / 100), Math.max(1, ...files.map(({ lastMonth }) => lastMonth))),
+  periodsOf: monthsOfYear,
   periodsWithoutCoverage: monthZero,
   async checkBatch(session, period, files) {
     const year = Math.floor(period / 100)

@@ -1,4 +1,4 @@
-/** Files of deaths of a year → coverage and answers of its months: what they carry. */
+/** Files of deaths of a year → coverage and answers: the months that they cover, and what they carry. */
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { promoteRelease } from '../../../src/release/promote.ts'
@@ -73,4 +73,38 @@ t.test('deaths of Roraima in 1997 have their race', { skip: skipWithoutShared },
     '05': measured['5'],
     '99': measured[''],
   })
+})
+
+const FINAL = 'SIM/CID10/DORES/'
+const PRELIMINARY = 'SIM/PRELIM/DORES/'
+t.test('a final file covers its year, and so does one without rows or without months', async (t) => {
+  const withoutMonth = (CODMUNRES: string): Cells => ({ ...plain, DTOBITO: '', CODMUNRES })
+  const { ask, coverage } = await openDeaths(t, {
+    [`${FINAL}DORR2020.dbf`]: [plain],
+    [`${FINAL}DOAC2020.dbf`]: [],
+    [`${PRELIMINARY}DOAP2020.dbf`]: [{ ...plain, CODMUNRES: '160030' }],
+    [`${PRELIMINARY}DORO2020.dbf`]: [withoutMonth('110002')],
+    [`${PRELIMINARY}DOTO2020.dbf`]: [],
+    'DOAM2018.dbf': [withoutMonth('130260'), withoutMonth('130260')],
+    'DOPA2017.dbf': [],
+    'SIM/CID10/DOFET/DOFET17.dbf': [],
+  })
+  for (const [uf, year, deaths] of [
+    ['RR', 2020, 1],
+    ['AC', 2020, 0],
+    ['AP', 2020, null],
+    ['RO', 2020, 1],
+    ['TO', 2020, null],
+    ['AM', 2018, 2],
+    ['PA', 2017, 0],
+  ] as const)
+    t.equal((await ask(uf, year)).data[0].metrics.deaths, deaths, `${uf} ${year}`)
+  t.match(
+    (await ask('PA', 2017)).meta.notes.find(({ code }: { code: string }) => code === 'empty_file'),
+    { states: ['PA'] },
+  )
+  const statesOf = (month: string): unknown => coverage.deaths?.[month]?.states
+  t.same(statesOf('202001'), ['AC', 'AP', 'RO', 'RR', 'TO'])
+  t.same(statesOf('202012'), ['AC', 'RO', 'RR'], 'a preliminary file ends with its last month')
+  t.same(coverage.fetal_deaths?.['201712']?.empty, 'all')
 })
