@@ -147,9 +147,9 @@ class FetchRun {
       } finally {
         this.#snapshots.flush()
       }
-      this.#warnings.push(...(await retireOthers(listed.chosen, this.#snapshots, this.#options)))
-      this.#snapshots.flush()
     }
+    this.#warnings.push(...(await retireOthers(listed.chosen, this.#snapshots, this.#options)))
+    this.#snapshots.flush()
     const unlisted = findUnlisted(listed.chosen, this.#options)
     this.#addUnlisted(unlisted)
     const byHand = join(into, BY_HAND_FOLDER)

@@ -5,8 +5,10 @@
 import { existsSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { AcquiredFile } from '../release/acquisition.ts'
+import { checkContainer } from './containers.ts'
 import { openListings } from './listings.ts'
 import {
+  ALL_STATES,
   areOfOneEdition,
   findOtherEditions,
   foldersOf,
@@ -18,6 +20,7 @@ import {
   planByState,
   planNewest,
   type Scope,
+  takeFirstFolders,
 } from './plan.ts'
 import { describeError, withRetries } from './retry.ts'
 import { namesIn, type Snapshots } from './snapshots.ts'
@@ -64,6 +67,33 @@ export interface ListedPlan {
 
 const yearOf = ({ now }: { readonly now: number }): number => Math.floor(now / 100)
 
+/** @returns files of a folder that are here */
+function filesHere(
+  source: ListedSource,
+  folder: string,
+  { into, states }: Pick<ListingOptions, 'into' | 'states'>,
+): ListedFile[] {
+  const names = namesIn(join(into, source.publisher, folder))
+  return matchFiles(
+    source,
+    folder,
+    names.map((name) => ({ name, bytes: null, time: null })),
+    states,
+  )
+}
+
+/** @returns files of a source by year that are here, of all states and of the years that may be preliminary; none of other sources */
+function yearsHere(
+  source: ListedSource,
+  { into, now }: { readonly into: string; readonly now: number },
+): ListedFile[] {
+  if (source.isYearly !== true) return []
+  const everything = { states: ALL_STATES, from: null, to: null }
+  return foldersOf(source, everything, yearOf({ now })).flatMap((folder) =>
+    filesHere(source, folder, { into, states: ALL_STATES }),
+  )
+}
+
 export async function readListings(
   sources: readonly ListedSource[],
   options: ListingOptions,
@@ -103,7 +133,10 @@ export async function readListings(
           untrusted.add(source)
         }
       }
-      filesBySource.set(source, found)
+      // A listing may lack a final year by mistake. The final file that is here still counts before the preliminary one.
+      const here = yearsHere(source, options)
+      const first = takeFirstFolders([...found, ...here])
+      filesBySource.set(source, here.length > 0 ? found.filter((file) => first.includes(file)) : found)
     }
   }
   if (!isDry) listings.save()
@@ -181,12 +214,6 @@ async function listFolder(
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d$/
 
-/** True if a source prefers the folder of a file to the folder of another: a final year replaces the preliminary one at any time. */
-const isPreferred = ({ source, folder }: ListedFile, other: ListedFile): boolean => {
-  const paths = source.folders.map(({ path }) => path)
-  return source.isYearly === true && paths.indexOf(folder) < paths.indexOf(other.folder)
-}
-
 /** True for a file of which the publisher changed the name in case only. */
 const isRespelled = (file: ListedFile, other: ListedFile): boolean =>
   file.folder === other.folder &&
@@ -225,17 +252,64 @@ function replaces(
     if (!areOfOneEdition(time, otherTime)) return true
   }
   const isOfSamePeriod = uf === other.uf && period === other.period
-  const mayReplace = source.completeness !== 'newest' || folder === other.folder
-  return isOfSamePeriod && mayReplace && (isPreferred(file, other) || isNewer(record, otherRecord))
+  return isOfSamePeriod && folder === other.folder && isNewer(record, otherRecord)
 }
 
-/** @returns a sentence for each file that lost its name */
+const addressOf = ({ folder, name }: ListedFile): string => `${folder}/${name}`
+
+interface RetireOptions extends Scope {
+  readonly into: string
+  readonly now: number
+  readonly isDry: boolean
+}
+
+/**
+ * Retires preliminary years whose final files are here, whatever the scope and the listings are: an import takes one file of a
+ * state and year, a killed fetch leaves both, and a listing without the preliminary file proves nothing.
+ */
+async function retirePreliminary(
+  chosen: ListedPlan['chosen'],
+  snapshots: Snapshots,
+  options: RetireOptions,
+): Promise<string[]> {
+  const { into, isDry } = options
+  const sentences: string[] = []
+  for (const [source, { files }] of chosen) {
+    const here = yearsHere(source, options)
+    const first = takeFirstFolders(isDry ? [...here, ...files] : here)
+    for (const file of here) {
+      const final = first.find(({ uf, period }) => uf === file.uf && period === file.period)
+      if (final === undefined || first.includes(file)) continue
+      const [path, finalPath] = [addressOf(file), addressOf(final)]
+      const localOf = (address: string): string => join(into, source.publisher, address)
+      if (isDry) {
+        sentences.push(`${path} would be replaced by the final file ${finalPath}, and kept in .versions`)
+        continue
+      }
+      try {
+        await checkContainer(localOf(finalPath), final.name)
+      } catch (error) {
+        if (!(error instanceof FetchError)) throw error
+        sentences.push(
+          `${path} keeps its name, because ${finalPath} is damaged; delete that and fetch it again`,
+        )
+        continue
+      }
+      await snapshots.retire(localOf(path))
+      sentences.push(`${path} is replaced by the final file ${finalPath}; it is kept in .versions`)
+    }
+  }
+  return sentences
+}
+
+/** @returns a sentence for each file that lost its name, or would lose it after a dry run */
 export async function retireOthers(
   chosen: ListedPlan['chosen'],
   snapshots: Snapshots,
-  options: Scope & { readonly into: string; readonly now: number },
+  options: RetireOptions,
 ): Promise<string[]> {
-  const retired: string[] = []
+  const retired = await retirePreliminary(chosen, snapshots, options)
+  if (options.isDry) return retired
   for (const [source, { files, isTrusted }] of chosen) {
     const localOf = (folder: string, name: string): string =>
       join(options.into, source.publisher, folder, name)
@@ -243,7 +317,7 @@ export async function retireOthers(
     if (!isTrusted || !isWhole || files.length === 0) continue
     const chosenPaths = new Set(files.map(({ folder, name }) => localOf(folder, name)))
     const folders =
-      source.completeness === 'newest' || source.isYearly === true
+      source.completeness === 'newest'
         ? foldersOf(source, { ...options, from: null, to: null }, yearOf(options))
         : files.map(({ folder }) => folder)
     for (const folder of new Set(folders)) {
@@ -279,9 +353,7 @@ export function findUnlisted(
   for (const [source, { files, listed, isTrusted }] of chosen) {
     if (!isTrusted || source.completeness === 'newest') continue
     for (const folder of foldersOf(source, options, yearOf(options))) {
-      const names = namesIn(join(options.into, source.publisher, folder))
-      const local = names.map((name) => ({ name, bytes: null, time: null }))
-      for (const file of matchFiles(source, folder, local, options.states)) {
+      for (const file of filesHere(source, folder, options)) {
         const isWanted =
           isInRange(file.period, source.isYearly === true, options) ||
           files.some(({ period }) => period === file.period)

@@ -149,7 +149,7 @@ export function planByState(
 const NEWEST_MONTHS = 6
 
 /** Drops files of a state and period that an earlier folder of their source has: a final year replaces the preliminary one. */
-function takeFirstFolders(files: readonly ListedFile[]): ListedFile[] {
+export function takeFirstFolders(files: readonly ListedFile[]): ListedFile[] {
   const folders = new Map<string, string>()
   const rankOf = ({ source }: ListedFile, folder: string): number =>
     source.folders.findIndex(({ path }) => path === folder)

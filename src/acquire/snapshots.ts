@@ -68,10 +68,9 @@ export function openSnapshots(): Snapshots {
     folder.isChanged = false
     folder.writtenAt = Date.now()
   }
-  const change = (path: string, facts: AcquiredFile | null): void => {
+  const change = (path: string, facts: AcquiredFile): void => {
     const folder = folderOf(path)
-    if (facts === null) folder.files.delete(basename(path))
-    else folder.files.set(basename(path), facts)
+    folder.files.set(basename(path), facts)
     folder.isChanged = true
     if (Date.now() - folder.writtenAt > WRITE_EVERY_MS) write(dirname(path), folder)
   }
@@ -131,9 +130,12 @@ export function openSnapshots(): Snapshots {
     async retire(path) {
       const { sha256 } = await digestFile(path)
       keepVersion(path, sha256)
+      // A fetch that is killed in between leaves a file without a record, never a record without a file.
+      const folder = folderOf(path)
+      folder.files.delete(basename(path))
+      write(dirname(path), folder)
       rmSync(path)
       syncPath(dirname(path))
-      change(path, null)
     },
     flush() {
       for (const [name, folder] of folders) if (folder.isChanged) write(name, folder)

@@ -5,6 +5,7 @@ import {
   lutimesSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -13,10 +14,13 @@ import { dirname, join } from 'node:path'
 import { mock } from 'node:test'
 import { zipSync } from 'fflate'
 import t from 'tap'
+import type { FetchOptions, FetchReport } from '../../src/acquire/fetch.ts'
+import { ALL_STATES } from '../../src/acquire/plan.ts'
 import { hasEqualChecksums } from '../../src/acquire/probe.ts'
 import { openFolder } from '../../src/acquire/remotes/folder.ts'
 import { normaliseTime } from '../../src/acquire/remotes/ftp.ts'
 import { takeRunLock } from '../../src/acquire/run-lock.ts'
+import { openSnapshots } from '../../src/acquire/snapshots.ts'
 import { sha256Hex } from '../../src/release/digest.ts'
 import { makeDbf, makeLargeDbc } from '../fixtures/dbf-builder.ts'
 import { type Faults, startFtpServer } from '../fixtures/ftp-server.ts'
@@ -370,6 +374,100 @@ t.test('years of deaths: a final file takes the place of the preliminary one', s
   )
   t.equal(readdirSync(join(local, 'PRELIM/DORES/.versions')).length, 1)
   t.match(all.paths.join(), /CID10\/DORES\/DORR2024/)
+})
+
+t.test(
+  'a preliminary year keeps its name until the final one is whole, and gives way without a listing',
+  async (t) => {
+    const { server, into, env } = await startPublisher(t)
+    const folder = '/dissemin/publicos/SIM'
+    const local = join(into, 'datasus', folder)
+    const content = (seed: string): Buffer => dbcOf('ST', JUNE, { CNES: seed })
+    const publish = (name: string, bytes = content('2000002')): void =>
+      void server.files.set(`${folder}/${name}`, { content: bytes, time: TIME })
+    const [deaths, fetal, other] = ['DORES/DORR2024.dbc', 'DOFET/DOFET24.dbc', 'DORES/DOAC2024.dbc'] as const
+    const names = [deaths, fetal, other]
+    const states = ALL_STATES.filter(({ uf }) => ['RR', 'AC'].includes(uf))
+    const fetchDeaths = (options: Partial<FetchOptions> = {}) =>
+      fetchInto(into, env, { areas: ['sim'], from: 202401, states, ...options })
+    const preliminaryHere = (): string[] => names.filter((name) => existsSync(join(local, 'PRELIM', name)))
+    const movesOf = ({ warnings }: FetchReport): string[] =>
+      warnings.filter((warning) => warning.includes('PRELIM')).sort()
+    const recordsOf = (name: string): string[] =>
+      Object.keys(JSON.parse(readFileSync(join(local, name, 'acquisition.json'), 'utf8')).files)
+    for (const name of ['CID10/DORES/DORR2023.dbc', 'CID10/DOFET/DOFET23.dbc']) publish(name)
+    for (const name of names) publish(`PRELIM/${name}`, content('2000001'))
+    await fetchDeaths()
+    t.same(preliminaryHere(), names)
+    for (const name of names) {
+      server.files.delete(`${folder}/PRELIM/${name}`)
+      publish(`CID10/${name}`)
+    }
+    publish(`CID10/${deaths}`, content('2000002').subarray(0, -30))
+    const dry = await fetchDeaths({ isDry: true })
+    const move = (name: string): string =>
+      `${folder}/PRELIM/${name} would be replaced by the final file ${folder}/CID10/${name}, and kept in .versions`
+    t.same(movesOf(dry), names.map(move).sort())
+    t.same(preliminaryHere(), names, 'a dry run moves nothing')
+    await fetchDeaths()
+    t.same(preliminaryHere(), [deaths], 'the final file of Roraima is cut, so the preliminary one stays')
+    publish(`CID10/${deaths}`)
+    const report = await fetchDeaths()
+    t.same(movesOf(report), [
+      `${folder}/PRELIM/${deaths} is replaced by the final file ${folder}/CID10/${deaths}; it is kept in .versions`,
+    ])
+    t.same(preliminaryHere(), [])
+    t.same([...report.paths].sort(), names.map((name) => join(local, 'CID10', name)).sort())
+    t.same(recordsOf('PRELIM/DORES'), [])
+    t.same(recordsOf('CID10/DORES').sort(), ['DOAC2024.dbc', 'DORR2024.dbc'])
+    const versions = join(local, 'PRELIM/DORES/.versions')
+    t.equal(readdirSync(versions).length, 2)
+    for (const name of readdirSync(versions))
+      t.ok(readFileSync(join(versions, name)).equals(content('2000001')), name)
+
+    await t.test('a fetch of another scope mends what a killed one left', async (t) => {
+      publish('CID10/DORES/DOAC2025.dbc')
+      writeFileSync(join(local, 'PRELIM', deaths), content('2000001'))
+      await fetchDeaths({ from: null, states: states.filter(({ uf }) => uf === 'AC') })
+      t.same(preliminaryHere(), [])
+    })
+    await t.test('a damaged final file replaces nothing', async (t) => {
+      writeFileSync(join(local, 'PRELIM', deaths), content('2000001'))
+      const path = join(local, 'CID10', deaths)
+      const bytes = readFileSync(path)
+      writeFileSync(path, Buffer.from(bytes).fill(0xff, bytes.length - 20))
+      t.match(movesOf(await fetchDeaths()), [
+        /DORR2024\.dbc keeps its name, because .*CID10.* is damaged; delete/,
+      ])
+      t.same(preliminaryHere(), [deaths])
+      rmSync(path)
+      await fetchDeaths()
+      t.same(preliminaryHere(), [])
+      t.ok(readFileSync(path).equals(bytes))
+    })
+    await t.test('a listing that lacks the final file brings no preliminary one back', async (t) => {
+      server.files.delete(`${folder}/CID10/${deaths}`)
+      // Listings that shrink are not trusted, so each folder gets another file.
+      for (const name of ['CID10', 'PRELIM']) publish(`${name}/DORES/DOSP2024.dbc`)
+      publish(`PRELIM/${deaths}`, content('2000001'))
+      const begun = server.retrievals.length
+      const report = await fetchDeaths()
+      t.equal(server.retrievals.length, begun)
+      t.ok(report.paths.includes(join(local, 'CID10', deaths)))
+    })
+  },
+)
+
+t.test('a record goes before its file, so that a killed fetch leaves no record without a file', async (t) => {
+  const folder = temporaryFolder('retired')
+  const names = ['DOAC2024.dbc', 'DORR2024.dbc']
+  const files = Object.fromEntries(names.map((name) => [name, { publisher: 'DATASUS' }]))
+  writeFileSync(join(folder, 'acquisition.json'), JSON.stringify({ format: 1, files }))
+  for (const name of names) writeFileSync(join(folder, name), name)
+  const snapshots = openSnapshots()
+  for (const name of names) await snapshots.retire(join(folder, name))
+  for (const name of names) t.equal(openSnapshots().recordOf(join(folder, name)), null, name)
+  t.equal(readdirSync(join(folder, '.versions')).length, 2)
 })
 
 t.test('a narrower scope takes no edition away, and all years of population come', secondRing, async (t) => {

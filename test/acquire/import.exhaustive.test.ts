@@ -8,11 +8,12 @@ import t from 'tap'
 import { importPaths } from '../../src/import/import.ts'
 import { promoteRelease } from '../../src/release/promote.ts'
 import { openClient } from '../fixtures/client.ts'
+import { makeDbc, makeDbf } from '../fixtures/dbf-builder.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { startFtpServer } from '../fixtures/ftp-server.ts'
 import { countOf } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
-import { fetchInto, GROUPS, pathOf, publishMonth } from '../fixtures/snapshots.ts'
+import { fetchInto, GROUPS, pathOf, publishMonth, TIME } from '../fixtures/snapshots.ts'
 
 type Client = Awaited<ReturnType<typeof openClient>>
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
@@ -116,6 +117,40 @@ t.test('equal release ids, and facts of each file beside the release', async (t)
   t.equal(again.analytics, placed.analytics, 'the whole folder imports, too')
   const rest = JSON.parse(readFileSync(join(last, again.cnes ?? '', 'acquisition.json'), 'utf8'))
   t.equal(rest.length, GROUPS.length - 1)
+})
+
+t.test('the folder of snapshots imports after a year became final', async (t) => {
+  const shared = { SEXO: '1', RACACOR: '4', CODMUNRES: '140010' }
+  const deaths = {
+    ...{ ...shared, TIPOBITO: '2', DTOBITO: '10052022', IDADE: '470', CODMUNOCOR: '140010', LOCOCOR: '1' },
+    ...{ CAUSABAS: 'I219', OBITOGRAV: '2', OBITOPUERP: '3' },
+  }
+  const births = {
+    ...{ ...shared, IDADEMAE: '25', PESO: '3200', GESTACAO: '5', CONSULTAS: '4', PARTO: '1' },
+    ...{ DTNASC: '17052022', APGAR5: '00' },
+  }
+  const areas = [
+    ['sim', 'DORR2022.dbc', 'SIM/PRELIM/DORES', 'SIM/CID10/DORES', deaths],
+    ['sinasc', 'DNRR2022.dbc', 'SINASC/PRELIM/DNRES', 'SINASC/1996_/Dados/DNRES', births],
+  ] as const
+  for (const [area, name, preliminary, final, cells] of areas) {
+    const into = temporaryFolder('final')
+    const columns = Object.keys(cells).map((column) => [column, 12] as const)
+    const content = makeDbc(makeDbf({ columns, rows: [cells] }))
+    const pathIn = (folder: string): string => `/dissemin/publicos/${folder}/${name}`
+    server.files.set(pathIn(final).replace('2022', '2021'), { content, time: TIME })
+    for (const folder of [preliminary, final]) {
+      server.files.delete(pathIn(preliminary))
+      server.files.set(pathIn(folder), { content, time: TIME })
+      await fetchInto(into, env, { areas: [area], from: 202201 })
+    }
+    const ibge = ['RELATORIO_DTB_BRASIL_MUNICIPIO.csv', 'sidra_values_93_2022.json']
+    const releasesDir = temporaryFolder('releases')
+    const paths = [into, ...ibge.map((file) => join(small.snapshots, 'ibge', file))]
+    const release = await importPaths(paths, { releasesDir, maxRejected: 0.001 })
+    const facts = JSON.parse(readFileSync(join(releasesDir, release[area] ?? '', 'acquisition.json'), 'utf8'))
+    t.match(facts, [{ file: name, url: `${server.url}${pathIn(final)}` }])
+  }
 })
 
 t.test(
