@@ -103,11 +103,29 @@ export async function readListings(
     let unreachable: NotConnected | null = null
     for (const source of ofPublisher) {
       const found: ListedFile[] = []
+      let hasFolder = false
       for (const folder of foldersOf(source, options, yearOf(options))) {
         options.onStep?.(`list ${folder}`)
+        const isOptional =
+          hasFolder && source.folders.some(({ path, isPreliminary }) => isPreliminary && path === folder)
+        /** True if the final folder lists every preliminary file that is here and that the listing lacks. */
+        const isExplained = (files: readonly RemoteFile[]): boolean =>
+          filesHere(source, folder, options).every(
+            (file) =>
+              files.some(({ name }) => name === file.name) ||
+              found.some(({ uf, period }) => uf === file.uf && period === file.period),
+          )
         try {
           if (unreachable !== null) throw unreachable
-          const { files, doubt } = await listFolder(remote, publisher, folder, listings, options)
+          const { files, doubt } = await listFolder(
+            remote,
+            publisher,
+            folder,
+            listings,
+            options,
+            isOptional ? isExplained : null,
+          )
+          hasFolder ||= files.length > 0
           if (doubt !== null) {
             failures.push(`${folder}: ${doubt}`)
             untrusted.add(source)
@@ -184,23 +202,30 @@ class ShortListing extends FetchError {
   }
 }
 
+/** @param isExplained for a folder that may be empty: tells whether its short listing is believed after all attempts */
 async function listFolder(
   remote: Remote,
   publisher: PublisherCode,
   folder: string,
   listings: ReturnType<typeof openListings>,
   { patience, signal }: ListingOptions,
+  isExplained: ((files: readonly RemoteFile[]) => boolean) | null,
 ): Promise<Listing> {
+  const key = `${publisher}:${folder}`
   try {
     return await withRetries(patience, signal, async () => {
       const files = await remote.list(folder)
-      const doubt = listings.judge(`${publisher}:${folder}`, files)
+      const doubt = listings.judge(key, files, isExplained !== null)
       if (doubt !== null) throw new ShortListing(doubt, files)
       return { files, doubt }
     })
   } catch (error) {
-    if (error instanceof ShortListing) return { files: error.files, doubt: error.message }
-    throw error
+    const isMissing = error instanceof NotThere && isExplained !== null
+    if (!isMissing && !(error instanceof ShortListing)) throw error
+    const files = error instanceof ShortListing ? error.files : []
+    if (!isMissing && !isExplained?.(files)) return { files, doubt: error.message }
+    listings.believe(key, files)
+    return { files, doubt: null }
   }
 }
 

@@ -19,8 +19,10 @@ interface Seen {
 }
 
 export interface Listings {
-  /** @returns why the listing is not to be trusted, or null @throws FetchError if the folder seems empty */
-  judge(folder: string, files: readonly RemoteFile[]): string | null
+  /** @returns why the listing is not to be trusted, or null @throws FetchError if the folder seems empty and may not be */
+  judge(folder: string, files: readonly RemoteFile[], mayBeEmpty: boolean): string | null
+  /** Compares later listings with this one, because the files that it lacks are explained. */
+  believe(folder: string, files: readonly RemoteFile[]): void
   save(): void
 }
 
@@ -28,8 +30,8 @@ export function openListings(root: string): Listings {
   const path = join(root, FILE)
   const seen = { ...((readJsonFile(path) ?? {}) as Record<string, Seen>) }
   return {
-    judge(folder, files) {
-      if (files.length === 0) throw new FetchError('the server lists no file')
+    judge(folder, files, mayBeEmpty) {
+      if (files.length === 0 && !mayBeEmpty) throw new FetchError('the server lists no file')
       const before = seen[folder]
       if (before === undefined || files.length >= before.entries) {
         seen[folder] = { entries: files.length }
@@ -49,6 +51,9 @@ export function openListings(root: string): Listings {
         short: before.short?.digest === short.digest ? before.short : short,
       }
       return `the server lists ${files.length} files where it listed ${before.entries}; nothing is taken as deleted`
+    },
+    believe(folder, files) {
+      seen[folder] = { entries: files.length }
     },
     save: () => replaceFile(path, `${JSON.stringify(seen, null, 1)}\n`),
   }

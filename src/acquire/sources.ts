@@ -57,7 +57,7 @@ const yearly = (
 /** Folders of the parts of deaths that are of the country. Others of their files repeat deaths of the states. */
 const OF_COUNTRY: ListedSource['folders'] = [
   { path: '/dissemin/publicos/SIM/CID10/DOFET', from: 1996, to: null },
-  { path: '/dissemin/publicos/SIM/PRELIM/DOFET', from: 1996, to: null },
+  { path: '/dissemin/publicos/SIM/PRELIM/DOFET', from: 1996, to: null, isPreliminary: true },
 ]
 
 const LISTED: readonly ListedSource[] = [
@@ -107,7 +107,7 @@ const LISTED: readonly ListedSource[] = [
     String.raw`^DOR?${UF}(?<year>\d{2}|\d{4})\.dbc$`,
     [
       { path: '/dissemin/publicos/SIM/CID10/DORES', from: 1996, to: null },
-      { path: '/dissemin/publicos/SIM/PRELIM/DORES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SIM/PRELIM/DORES', from: 1996, to: null, isPreliminary: true },
       { path: '/dissemin/publicos/SIM/CID9/DORES', from: 1979, to: 1995 },
     ],
   ),
@@ -137,7 +137,7 @@ const LISTED: readonly ListedSource[] = [
     String.raw`^DNR?${UF}(?<year>\d{4})\.dbc$`,
     [
       { path: '/dissemin/publicos/SINASC/1996_/Dados/DNRES', from: 1996, to: null },
-      { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null, isPreliminary: true },
       { path: '/dissemin/publicos/SINASC/1994_1995/Dados/DNRES', from: 1994, to: 1995 },
     ],
   ),
@@ -149,7 +149,7 @@ const LISTED: readonly ListedSource[] = [
     String.raw`^DNEX(?<year>\d{4})\.dbc$`,
     [
       { path: '/dissemin/publicos/SINASC/1996_/Dados/DNRES', from: 1996, to: null },
-      { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null },
+      { path: '/dissemin/publicos/SINASC/PRELIM/DNRES', from: 1996, to: null, isPreliminary: true },
     ],
     'beside states',
   ),

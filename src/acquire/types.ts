@@ -28,6 +28,14 @@ interface SourceFacts {
   readonly changes: string
 }
 
+export interface SourceFolder {
+  readonly path: string
+  readonly from: number
+  readonly to: number | null
+  /** True if its files leave once they are final, so that it may be empty or missing. It stands behind the final folder. */
+  readonly isPreliminary?: boolean
+}
+
 /** Files of a folder, recognised by name. The groups of `pattern` are uf, year, month and part. */
 export interface ListedSource extends SourceFacts {
   readonly kind: 'listed'
@@ -36,7 +44,7 @@ export interface ListedSource extends SourceFacts {
    * Folders by period. `{year}` stands for each year from the first on. Where two of them have a file of the same state and period,
    * the first one counts.
    */
-  readonly folders: readonly { readonly path: string; readonly from: number; readonly to: number | null }[]
+  readonly folders: readonly SourceFolder[]
   readonly pattern: RegExp
   /** True if a period is a year, YYYY. */
   readonly isYearly?: boolean

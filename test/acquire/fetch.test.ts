@@ -3,8 +3,10 @@ import {
   existsSync,
   lstatSync,
   lutimesSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -457,6 +459,68 @@ t.test(
     })
   },
 )
+
+t.test('a folder of preliminary years may be missing or empty, beside a final one', async (t) => {
+  const areas = [
+    ['sim', 'SIM/CID10/DORES', 'SIM/PRELIM/DORES', 'DORR2024.dbc'],
+    ['sinasc', 'SINASC/1996_/Dados/DNRES', 'SINASC/PRELIM/DNRES', 'DNRR2024.dbc'],
+  ] as const
+  for (const [area, final, preliminary, name] of areas) {
+    const mirror = temporaryFolder('mirror')
+    const pathIn = (folder: string): string => join(mirror, 'dissemin/publicos', folder)
+    const into = temporaryFolder('fetch')
+    /** Two sources list the same folders of births. */
+    const failuresOf = async (): Promise<readonly string[]> => {
+      const { failures } = await fetchInto(
+        into,
+        { SUS_SOURCE_DATASUS: `file://${mirror}` },
+        { areas: [area] },
+      )
+      return [...new Set(failures)]
+    }
+    mkdirSync(pathIn(final), { recursive: true })
+    writeFileSync(join(pathIn(final), name), dbcOf('ST', JUNE))
+    t.same(await failuresOf(), [])
+    t.ok(existsSync(join(into, 'datasus/dissemin/publicos', final, name)))
+    mkdirSync(pathIn(preliminary), { recursive: true })
+    t.same(await failuresOf(), [], 'an empty one')
+    rmSync(join(pathIn(final), name))
+    const lists = 'the server lists no file'
+    t.same(
+      (await failuresOf()).filter((failure) => failure.includes(lists)),
+      [final, preliminary].map((folder) => `/dissemin/publicos/${folder}: ${lists}`),
+      'an empty final folder is a failure',
+    )
+    writeFileSync(join(pathIn(preliminary), name), dbcOf('ST', JUNE))
+    rmdirSync(pathIn(final))
+    t.match(await failuresOf(), [`/dissemin/publicos/${final}: the publisher has no`], 'so is a missing one')
+    rmSync(mirror, { recursive: true })
+    t.equal((await failuresOf()).length, 2, 'and a mirror that is not there')
+  }
+})
+
+t.test('an empty listing of preliminary years is believed once the years are final', async (t) => {
+  const { server, into, env } = await startPublisher(t)
+  const [preliminary, final] = ['PRELIM', 'CID10'].map((name) => `/dissemin/publicos/SIM/${name}/DORES`)
+  const publish = (folder = '', year = 2024): void =>
+    void server.files.set(`${folder}/DORR${year}.dbc`, { content: dbcOf('ST', JUNE), time: TIME })
+  const fetchDeaths = () => fetchInto(into, env, { areas: ['sim'], from: 202401 })
+  publish(final, 2023)
+  publish(preliminary)
+  // This server answers a listing of a missing folder as one of an empty folder.
+  const fetal = '/dissemin/publicos/SIM/CID10/DOFET/DOFET23.dbc'
+  server.files.set(fetal, { content: dbcOf('ST', JUNE), time: TIME })
+  t.same((await fetchDeaths()).failures, [])
+  server.files.delete(`${preliminary}/DORR2024.dbc`)
+  publish(final, 2022)
+  const doubt = `${preliminary}: the server lists 0 files where it listed 1; nothing is taken as deleted`
+  t.same((await fetchDeaths()).failures, [doubt], 'nothing took the place of the file that is here')
+  publish(final)
+  t.same((await fetchDeaths()).failures, [])
+  const { failures, files } = await fetchDeaths()
+  t.same(failures, [])
+  t.match(files, [{ path: /CID10/, status: 'present' }])
+})
 
 t.test('a record goes before its file, so that a killed fetch leaves no record without a file', async (t) => {
   const folder = temporaryFolder('retired')
