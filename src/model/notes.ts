@@ -86,6 +86,14 @@ const COVERAGE = {
     en: ({ dataset }, name) =>
       `${name(dataset)}: not collected; the list is not complete, and its total is null.`,
   }),
+  population_type_not_imported: declare({
+    when: 'The release has no population of the types that a list shows.',
+    params: { population_types: 'codes' },
+    pt: ({ population_types }, name) =>
+      `${name('population')}, ${population_types.join(', ')}: não coletado; a lista não está completa, e o seu total fica sem dado.`,
+    en: ({ population_types }, name) =>
+      `${name('population')} ${population_types.join(', ')}: not collected; the list is not complete, and its total is null.`,
+  }),
   empty_file: declare({
     when: 'The published file of the listed states (all 27: of the country) and months has no rows, and counts as 0.',
     params: { dataset: 'code', states: 'codes', periods: 'months' },

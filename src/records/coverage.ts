@@ -152,8 +152,3 @@ export function notesOf(
   )
   return missing.map((gap) => describeGap(gap, effect))
 }
-
-export const absenceNotes = (view: ReleaseView, dataset: DatasetName): Note[] =>
-  datasetOf(dataset).listsAllPeriods === true && view.components[datasetOf(dataset).area] === null
-    ? [{ code: 'dataset_not_imported', dataset }]
-    : []

@@ -6,13 +6,13 @@ import type { SortTerm } from '../query/lists/order.ts'
 import type { Place } from '../query/lists/places.ts'
 import { ALL_STATES } from '../release/coverage.ts'
 import type { PageQuery, RowItem, RowPage } from '../rows/row-store.ts'
-import { absenceNotes, emptyNotesOf, notesOf, statesOfList, tableOf } from './coverage.ts'
+import { emptyNotesOf, notesOf, statesOfList, tableOf } from './coverage.ts'
 import { statesOfFilters } from './facility-states.ts'
 import { withFacilities } from './include-facility.ts'
 import { choosePeriod } from './periods.ts'
 import { type Records, sourceOf } from './source.ts'
 import { resolveTerritories } from './territories.ts'
-import { requireYears } from './years.ts'
+import { absenceNotes, requireYears } from './years.ts'
 
 export interface ListParams {
   readonly dataset: Dataset
@@ -50,7 +50,9 @@ export async function resolveList(params: ListParams, records: Records): Promise
   return {
     question: { dataset, filters, period, sort, place },
     notes:
-      table === null ? absenceNotes(release.view, name) : notesOf(release, table, scope, 'incomplete_list'),
+      table === null
+        ? await absenceNotes(dataset, filters, records)
+        : notesOf(release, table, scope, 'incomplete_list'),
     remarks: table === null ? [] : emptyNotesOf(release, table, scope),
   }
 }

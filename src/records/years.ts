@@ -1,38 +1,71 @@
-/** Refuses years that a dataset does not hold, as periods.ts refuses months: an empty list would look like zero. */
+/**
+ * Years and population types that a dataset holds. Refuses other years, as periods.ts refuses months, and writes notes about data that
+ * the release lacks: an empty list would look like zero.
+ */
 import type { Row } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import type { Dataset } from '../model/datasets.ts'
+import type { Note } from '../model/notes.ts'
+import { codesIn } from '../query/lists/filters.ts'
 import type { ReleaseView } from '../release/view.ts'
 import { sql, table } from '../sql.ts'
 import type { Records } from './source.ts'
 
 const YEARS = new WeakMap<ReleaseView, Map<string, Promise<Row[]>>>()
 
-/** @returns the years of a dataset, ascending; they are read once for each release */
-async function yearsOf({ release: { view }, engine }: Records, name: string): Promise<number[]> {
+interface StoredYear {
+  readonly year: number
+  /** Null in datasets without population types. */
+  readonly type: string | null
+}
+type Filters = Readonly<Record<string, string>>
+
+const isStored = ({ name, area }: Dataset, { view }: Records['release']): boolean =>
+  (view.components[area]?.datasets[name]?.rows ?? 0) > 0
+
+/** @returns the years of a dataset by population type, ascending; they are read once for each release */
+async function yearsOf(dataset: Dataset, { release, engine }: Records): Promise<StoredYear[]> {
+  if (!isStored(dataset, release)) return []
+  const { name, filters } = dataset
+  const { view } = release
   const ofView = YEARS.get(view) ?? new Map<string, Promise<Row[]>>()
   YEARS.set(view, ofView)
   let rows = ofView.get(name)
   if (rows === undefined) {
+    const type = filters?.population_type === undefined ? sql`NULL` : sql`population_type`
     // Ignore the client's abort signal: other requests may wait for the same years.
-    rows = engine.run(sql`SELECT DISTINCT reference_year FROM ${table(name)} ORDER BY 1`, view, {})
+    rows = engine.run(
+      sql`SELECT DISTINCT reference_year, ${type} AS population_type FROM ${table(name)} ORDER BY ALL`,
+      view,
+      {},
+    )
     ofView.set(name, rows)
     rows.catch(() => ofView.delete(name))
   }
-  return (await rows).map(({ reference_year }) => Number(reference_year))
+  return (await rows).map(({ reference_year, population_type }) => ({
+    year: Number(reference_year),
+    type: population_type === null ? null : String(population_type),
+  }))
+}
+
+/** @returns notes about a dataset, or a population type of the filters, without rows in the release */
+export async function absenceNotes(dataset: Dataset, filters: Filters, records: Records): Promise<Note[]> {
+  if (!isStored(dataset, records.release)) return [{ code: 'dataset_not_imported', dataset: dataset.name }]
+  if (filters.population_type === undefined) return []
+  const stored = await yearsOf(dataset, records)
+  const missing = codesIn(filters.population_type).filter((code) => stored.every(({ type }) => type !== code))
+  return missing.length === 0 ? [] : [{ code: 'population_type_not_imported', population_types: missing }]
 }
 
 /** @throws AppError 'invalid_request' with the available years */
-export async function requireYears(
-  { name, area }: Dataset,
-  filters: Readonly<Record<string, string>>,
-  records: Records,
-): Promise<void> {
-  const { reference_year } = filters
+export async function requireYears(dataset: Dataset, filters: Filters, records: Records): Promise<void> {
+  const { reference_year, population_type } = filters
   if (reference_year === undefined) return
-  if (records.release.view.components[area]?.datasets[name] === undefined) return
-  const years = await yearsOf(records, name)
-  if (reference_year.split(',').every((year) => years.includes(Number(year)))) return
+  const types = population_type === undefined ? null : codesIn(population_type)
+  const stored = await yearsOf(dataset, records)
+  const ofTypes = stored.filter(({ type }) => types === null || (type !== null && types.includes(type)))
+  const years = [...new Set(ofTypes.map(({ year }) => year))]
+  if (codesIn(reference_year).every((year) => years.includes(Number(year)))) return
   throw new AppError('invalid_request', {
     detail: both('A versão de dados não tem este ano.', 'The release does not hold this year.'),
     errors: [

@@ -150,6 +150,29 @@ t.test('a population that lacks municipalities', async (t) => {
   await client.close()
 })
 
+t.test('lists of a population that was not imported', async (t) => {
+  const { releasesDir } = await importFiles({ 'list.csv': list(), '2025.csv': people(2025) })
+  const client = await openClient(releasesDir)
+  const get = async (path: string) => (await client.get(`/v1/demography/${path}`)).body
+  const census = 'population?population_type=CENSUS_POPULATION&count=true'
+  t.match(await get(census), {
+    pagination: { total: null },
+    meta: {
+      notes: [{ code: 'population_type_not_imported', population_types: ['CENSUS_POPULATION'] }],
+    },
+  })
+  t.match(await get('population-by-age?municipality=1400100&count=true'), {
+    pagination: { total: null },
+    meta: { notes: [{ code: 'dataset_not_imported', dataset: 'population_by_age' }] },
+  })
+  for (const path of ['population-by-age?', `${census}&`])
+    t.match(await get(`${path}reference_year=2025`), { status: 400, errors: [{ allowed: [] }] }, path)
+  const estimates = await get('population?count=true')
+  t.equal(estimates.pagination.total, 5571)
+  t.notOk(estimates.meta.notes)
+  await client.close()
+})
+
 t.test('population by age that lacks municipalities', secondRing, async (t) => {
   const chance = createChance(1)
   const towns = listMunicipalities(chance).filter(({ code }) => code !== BOA_ESPERANCA)
