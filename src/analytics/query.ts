@@ -10,12 +10,14 @@ import type { Engine, JsonValue, Row, RunOptions } from '../engine/types.ts'
 import { AppError, both } from '../errors.ts'
 import { AREA_NAMES, areaOf } from '../model/areas.ts'
 import type { Capability } from '../model/capabilities.ts'
-import type { DimensionCode } from '../model/dimensions.ts'
+import { type DimensionCode, isPopulation } from '../model/dimensions.ts'
 import { CATALOG_VERSION } from '../model/metrics.ts'
+import type { NullReason } from '../model/note-lists/null-reasons.ts'
 import { writeNotes } from '../model/note-sentences.ts'
 import type { Note } from '../model/notes.ts'
 import { isTime, showPeriod } from '../model/periods.ts'
 import { citationOf } from '../query/analytics/citation.ts'
+import type { MetricPlan } from '../query/analytics/datasets/metric-plan.ts'
 import { printAggregate, summaryColumns } from '../query/analytics/dialect/duckdb/statement.ts'
 import { estimateAnswer, weightOf } from '../query/analytics/estimate.ts'
 import { normaliseFilters, type QueryFilter, takesList } from '../query/analytics/filters.ts'
@@ -130,10 +132,15 @@ export function summarise(row: Row | undefined, prepared: PreparedQuery, view: R
   const { plan, normalised } = prepared
   const total = Number(row?.total_rows ?? 0)
   const rowsSha256 = String(row?.rows_sha256 ?? '')
-  const missing = plan.metrics.flatMap(({ code: metric, denominator, lifeTable }, index): Note[] => {
+  const reasonOf = ({ sides, numerator, denominator, lifeTable }: MetricPlan): NullReason => {
+    if (lifeTable !== null) return 'no_life_table'
+    const dataset = plan.datasets[numerator.plan]?.dataset
+    if (sides === null && dataset !== undefined && isPopulation(dataset)) return 'no_population'
+    return denominator === null ? 'not_published' : 'no_denominator'
+  }
+  const missing = plan.metrics.flatMap((planned, index): Note[] => {
     const rows = Number(row?.[`missing_${index}`] ?? 0)
-    const reason =
-      lifeTable !== null ? 'no_life_table' : denominator === null ? 'no_population' : 'no_denominator'
+    const [metric, reason] = [planned.code, reasonOf(planned)]
     return rows > 0 ? [{ code: 'null_rows', metric, rows, total_rows: total, reason }] : []
   })
   const fingerprint = fingerprintOf(view.id, normalised, rowsSha256)

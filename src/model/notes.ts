@@ -265,12 +265,12 @@ const POPULATION = {
 
 const VALUES = {
   null_rows: declare({
-    when: 'A metric is null in some rows: their places are not in the source of the population, or they have no denominator, or too few people or deaths for a life table.',
+    when: 'A metric is null in some rows: their places are not in the source of the population or in the published files, or they have no denominator, or too few people or deaths for a life table.',
     params: {
       metric: 'code',
       rows: 'count',
       total_rows: 'count',
-      reason: ['no_population', 'no_denominator', 'no_life_table'],
+      reason: ['no_population', 'not_published', 'no_denominator', 'no_life_table'],
     },
     pt: ({ metric, rows, total_rows, reason }, name) =>
       `${name(metric)}: sem dado em ${rows} de ${total_rows} linhas, que ${NULL_REASONS[reason].pt[rows === 1 ? 0 : 1]}.`,

@@ -168,6 +168,16 @@ t.test('what the file of a year lacks is null, alone and in every sum that needs
   const alone = await answered([place, yearsAre(202412)])
   t.same(alone.values, [null, null])
   t.match(alone.notes, [{ code: 'transfers_missing_funds', period: '2024-12', funds: 1, state: 'AP' }])
+  const ignored = { ...place, value: 1200000 }
+  const { values, notes } = await answered([ignored, yearsAre(202412)])
+  t.same(values, [null, null], 'a place of no fund')
+  t.same(
+    notes.map((note: WrittenNote) => [note.code, 'reason' in note ? note.reason : null]),
+    [
+      ['null_rows', 'not_published'],
+      ['null_rows', 'no_denominator'],
+    ],
+  )
   t.same((await answered([stateIs('AP'), yearsAre(202412)])).values, [null, null])
   t.same((await answered([stateIs('AP', 'RR'), yearsAre(202412, 202512)])).values, [null, null])
   t.ok((await answered([place, yearsAre(202512)])).values.every((value) => value > 0))

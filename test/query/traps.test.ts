@@ -93,6 +93,12 @@ t.test('a municipality younger than the census has no rate; its state has the ce
       population_growth_since_census: 5,
     },
   )
+  const growth = await ask({
+    metrics: ['population_growth_since_census'],
+    filters: [{ dimension: 'municipality', operator: 'EQ', value: BONFIM }],
+  })
+  t.strictSame(growth.data[0]?.metrics, { population_growth_since_census: null })
+  t.match(growth.meta.notes, [{ code: 'null_rows', rows: 1, reason: 'no_population' }])
 })
 
 t.test('a hospital closed in the last month', async (t) => {

@@ -3428,7 +3428,7 @@ export interface components {
             rows?: number;
             total_rows?: number;
             /** @enum {string} */
-            reason?: "no_population" | "no_denominator" | "no_life_table";
+            reason?: "no_population" | "not_published" | "no_denominator" | "no_life_table";
             /** @enum {string} */
             comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
             period?: string;

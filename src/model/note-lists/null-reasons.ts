@@ -6,6 +6,10 @@ export const NULL_REASONS = {
     pt: ['não está na fonte da população', 'não estão na fonte da população'],
     en: ['is not in the source of the population', 'are not in the source of the population'],
   },
+  not_published: {
+    pt: ['não está nos arquivos publicados', 'não estão nos arquivos publicados'],
+    en: ['is not in the published files', 'are not in the published files'],
+  },
   no_denominator: {
     pt: ['não tem denominador', 'não têm denominador'],
     en: ['has no denominator', 'have no denominator'],
@@ -21,3 +25,5 @@ export const NULL_REASONS = {
     ],
   },
 } as const
+
+export type NullReason = keyof typeof NULL_REASONS

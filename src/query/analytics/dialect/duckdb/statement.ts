@@ -5,10 +5,10 @@
  * (page.ts). Sums are HUGEINT and quotients are rounded half away from zero in integers, never in DOUBLE. Out: one row per
  * group of the page, in order, each with totals over all groups. An empty page is one row whose in_page is null.
  */
-import { type DimensionCode, isPopulation } from '../../../../model/dimensions.ts'
+import { type DimensionCode, hasUnknowns, isPopulation } from '../../../../model/dimensions.ts'
 import { finestTime } from '../../../../model/periods.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import type { MeasurePosition } from '../../datasets/metric-plan.ts'
+import type { MetricPlan } from '../../datasets/metric-plan.ts'
 import { hasPeers } from '../../options/comparators.ts'
 import { isTextKind } from '../../options/value-kinds.ts'
 import type { AggregatePlan } from '../../plan.ts'
@@ -121,10 +121,11 @@ function joinedCtes(plan: AggregatePlan, shared: ReadonlySet<string | null> = ne
 function summaryCte(plan: AggregatePlan): Sql {
   const isMissing = (index: number): Sql => {
     const metric = plan.metrics[index]
-    // Counts rates without a denominator and populations without a place. The plan's notes report months without facts.
-    return metric?.denominator === null && readsPopulation(plan, metric.numerator)
-      ? sql`${ident(`value_${index}`)} IS NULL`
-      : sql`${ident(`value_${index}`)} IS NULL AND ${ident(`numerator_${index}`)} IS NOT NULL`
+    const isNull = sql`${ident(`value_${index}`)} IS NULL`
+    // Counts rates without a denominator, and places outside the source. The plan's notes report months without facts.
+    return metric !== undefined && hasOtherNulls(plan, metric)
+      ? isNull
+      : sql`${isNull} AND ${ident(`numerator_${index}`)} IS NOT NULL`
   }
   const countMissing = (condition: (index: number) => Sql): Sql =>
     join(
@@ -149,9 +150,24 @@ ${join(levels, '\n    UNION ALL\n')}
   )`
 }
 
-const readsPopulation = ({ datasets }: AggregatePlan, position: MeasurePosition): boolean => {
-  const plan = datasets[position.plan]
-  return plan !== undefined && isPopulation(plan.dataset) && hasRows(plan)
+/** Notes of a plan about nulls of metrics whose sources omit some places. */
+const NULL_NOTES: ReadonlySet<string> = new Set([
+  'not_collected',
+  'incomplete_period',
+  'transfers_by_year',
+  'transfers_missing_funds',
+  'transfers_missing_municipalities',
+])
+
+/** @returns whether a numerator can be null although no note of the plan says so */
+function hasOtherNulls({ datasets, notes }: AggregatePlan, { code, sides, numerator }: MetricPlan): boolean {
+  const dataset = datasets[numerator.plan]
+  if (sides !== null || dataset === undefined || !hasRows(dataset)) return false
+  if (isPopulation(dataset.dataset)) return true
+  const isNoted = notes.some(
+    (note) => NULL_NOTES.has(note.code) && (!('metrics' in note) || note.metrics.includes(code)),
+  )
+  return hasUnknowns(dataset.dataset) && !isNoted
 }
 
 /** A row as a line of rows_sha256. @param plan plan of the row @param rows plan of the query, which decides the columns */
