@@ -6,7 +6,7 @@ import { AppError, both } from './errors.ts'
 import { createConnections } from './http/connection/connections.ts'
 import { rewriteExplorerUrl } from './http/explorer.ts'
 import { MCP_PATH, type McpServices, mountMcp } from './http/mcp.ts'
-import { mountPages, type PageServices } from './http/pages.ts'
+import { mountPages, type PageServices, pagePaths } from './http/pages.ts'
 import { admit, checkHead } from './http/request/authorise.ts'
 import { acceptJsonBodies } from './http/request/json-body.ts'
 import { mountRoute, type Output } from './http/request/mount.ts'
@@ -49,7 +49,10 @@ export async function buildApp(services: AppServices): Promise<FastifyInstance> 
   const links = new WeakMap<IncomingMessage, LinkRequest>()
   const connections = createConnections()
   const responder = createResponder(services, connections)
-  const rejectPath = createPathRejection(responder, [{ method: 'POST', path: MCP_PATH }])
+  const rejectPath = createPathRejection(responder, [
+    { method: 'POST', path: MCP_PATH },
+    ...pagePaths().map((path) => ({ method: 'GET', path })),
+  ])
   const output: Output = {
     ...responder,
     precheck(request, route, cost, done) {

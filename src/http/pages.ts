@@ -21,6 +21,13 @@ export interface PageServices {
   readonly embedOrigins?: readonly string[]
 }
 
+/** Paths of the pages that everyone may read. */
+export const pagePaths = (): string[] => [
+  '/openapi.json',
+  ...docsPages().map(({ path }) => path),
+  ...EXPLORER_PATHS,
+]
+
 export function mountPages(app: FastifyInstance, services: PageServices, output: Output): void {
   const mountPage = (
     path: string,

@@ -15,7 +15,12 @@ export function createPathRejection(
     ...extraRoutes,
   ].map(({ method, path }) => ({
     method,
-    pattern: new RegExp(`^${path.replace('{path}', '.+').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+    pattern: new RegExp(
+      `^${path
+        .replaceAll('.', '\\.')
+        .replace(/\*|\{path\}/, '.+')
+        .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
+    ),
   }))
   return (request, reply) => {
     const path = request.url.split('?')[0] ?? ''

@@ -214,6 +214,16 @@ t.test('bad bodies', async (t) => {
   isProblem(t, await client.get('/v1/states/%ZZ'), 400, 'invalid_request')
 })
 
+t.test('pages are only read', async (t) => {
+  for (const url of ['/', '/explorer', '/explorer/facilities', '/feed.atom', '/docs', '/docs/', '/openapi.json'])
+    for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
+      const reply = await client.send({ method, url })
+      isProblem(t, reply, 405, 'method_not_allowed')
+      t.equal(reply.headers.allow, 'GET, HEAD')
+    }
+  isProblem(t, await client.send({ method: 'POST', url: '/openapi-json' }), 404, 'route_not_found')
+})
+
 t.test('enumerations name what is allowed', async (t) => {
   for (const [url, allowed] of [
     ['/v1/facilities?management_type=X', ['M', 'E', 'D', 'S']],
