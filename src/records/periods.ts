@@ -11,6 +11,7 @@ import type { RecordRelease } from './release.ts'
 /**
  * @param text requested period, or undefined
  * @param states states that determine the default month
+ * @param acceptsAll whether the route also accepts all periods together; a route of one record does not
  * @throws AppError 'invalid_request' with the available periods
  */
 export function choosePeriod(
@@ -18,6 +19,7 @@ export function choosePeriod(
   dataset: DatasetName,
   text: string | undefined,
   states: States,
+  acceptsAll = true,
 ): PeriodChoice {
   const { periodic, listsAllPeriods } = datasetOf(dataset)
   if (!periodic) return null
@@ -40,7 +42,7 @@ export function choosePeriod(
       {
         parameter: 'reference_period',
         message: both('não está na versão de dados', 'is not in the release'),
-        allowed: [...periods.map(formatPeriod), 'all'],
+        allowed: [...periods.map(formatPeriod), ...(acceptsAll ? ['all'] : [])],
       },
     ],
   })

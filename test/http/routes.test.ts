@@ -236,6 +236,12 @@ t.test('enumerations name what is allowed', async (t) => {
   }
   const period = await client.get('/v1/bed-capacity?reference_period=2019-01')
   t.same(period.body.errors[0].allowed, ['2026-05', 'all'])
+  for (const path of ['', '/provenance']) {
+    const facility = `/v1/facilities/${beds.cnes_code}${path}`
+    const past = await client.get(`${facility}?reference_period=2019-01`)
+    t.same(past.body.errors[0].allowed, ['2026-05'])
+    t.equal((await client.get(`${facility}?reference_period=all`)).status, 400)
+  }
   t.equal((await client.get('/v1/facilities?status=all&status=active')).status, 400)
 })
 

@@ -86,7 +86,7 @@ async function answerRecord(
   if (!hasDataset(release.view, dataset)) throw notFound()
   const keys = keysOf(route, params)
   const states = await statesOfAnswer(params, records)
-  const period = choosePeriod(release, dataset, params.reference_period, states)
+  const period = choosePeriod(release, dataset, params.reference_period, states, false)
   const source = sourceOf(records, dataset, period)
   for (const key of keys) {
     const json = await source.record(route.dataset.key.map((column) => key[column] ?? ''))
@@ -192,7 +192,7 @@ async function answerProvenance(
   const dataset = route.dataset.name as TracedDataset
   const key = keyOf(route, params)
   const states = await statesOfAnswer(params, records)
-  const period = choosePeriod(release, dataset, params.reference_period, states)
+  const period = choosePeriod(release, dataset, params.reference_period, states, false)
   if (typeof period !== 'number') throw notFound()
   const source = sourceOf(records, dataset, period)
   const json = await source.record(route.dataset.key.map((column) => key[column] ?? ''))
