@@ -94,6 +94,13 @@ const COVERAGE = {
     en: ({ population_types }, name) =>
       `${name('population')} ${population_types.join(', ')}: not collected; the list is not complete, and its total is null.`,
   }),
+  totals_of_all_periods: declare({
+    when: 'The records of a facility are of all periods: stocks are not added over months, so its totals are null.',
+    params: {},
+    pt: () =>
+      'Estoques não se somam entre meses, por isso os totais ficam sem dado. Peça um mês em reference_period.',
+    en: () => 'Stocks are not added over months, so totals are null. Request one month in reference_period.',
+  }),
   empty_file: declare({
     when: 'The published file of the listed states (all 27: of the country) and months has no rows, and counts as 0.',
     params: { dataset: 'code', states: 'codes', periods: 'months' },

@@ -334,6 +334,9 @@ t.test('facility-scoped answers hold all rows and their totals', async (t) => {
     totals.beds_existing,
     records.reduce((sum: number, record: { beds_existing: number }) => sum + record.beds_existing, 0),
   )
+  const all = (await client.get(`/v1/facilities/${beds.cnes_code}/bed-capacity?reference_period=all`)).body
+  t.equal(all.data.totals.beds_existing, null)
+  t.match(all.meta.notes, [{ code: 'totals_of_all_periods' }])
   const [empty] = (await client.get('/v1/facilities?facility_type_code=22&limit=1')).body.data
   t.same((await client.get(`/v1/facilities/${empty.cnes_code}/bed-capacity`)).body.data.totals, {
     bed_types: 0,

@@ -2583,13 +2583,13 @@ export interface components {
                 facility: components["schemas"]["FacilityContext"];
                 records: components["schemas"]["BedCapacity"][];
                 totals: {
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     bed_types: number | null;
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     beds_existing: number | null;
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     beds_sus: number | null;
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     beds_non_sus: number | null;
                 };
             };
@@ -2771,13 +2771,13 @@ export interface components {
                 facility: components["schemas"]["FacilityContext"];
                 records: components["schemas"]["EquipmentInventory"][];
                 totals: {
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     equipment_types: number | null;
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     quantity_existing: number | null;
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     quantity_in_use: number | null;
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     quantity_sus: number | null;
                 };
             };
@@ -2867,7 +2867,7 @@ export interface components {
                 facility: components["schemas"]["FacilityContext"];
                 records: components["schemas"]["SpecializedServiceOffering"][];
                 totals: {
-                    /** @description null where something was not collected. */
+                    /** @description null where meta.notes says why: not collected, or of all periods. */
                     offerings: number | null;
                 };
             };
@@ -3390,7 +3390,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "population_type_not_imported" | "empty_file" | "partial_residence" | "partial_occurrence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "fetal_deaths_without_month" | "births_without_month" | "gestation_break" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_of_all_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "population_type_not_imported" | "totals_of_all_periods" | "empty_file" | "partial_residence" | "partial_occurrence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "fetal_deaths_without_month" | "births_without_month" | "gestation_break" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_of_all_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */

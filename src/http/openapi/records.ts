@@ -208,7 +208,10 @@ export const scopedSchema = (route: ScopedRoute): Json =>
       Object.fromEntries(
         Object.keys(route.totals).map((name) => [
           name,
-          { type: ['integer', 'null'], description: 'null where something was not collected.' },
+          {
+            type: ['integer', 'null'],
+            description: 'null where meta.notes says why: not collected, or of all periods.',
+          },
         ]),
       ),
     ),

@@ -3,6 +3,7 @@ import type { JsonValue, Row } from '../../engine/types.ts'
 import { AppError } from '../../errors.ts'
 import { type DatasetName, datasetOf } from '../../model/datasets.ts'
 import { type FieldName, fieldOf } from '../../model/fields.ts'
+import type { Note } from '../../model/notes.ts'
 import { STATES } from '../../model/territory/states.ts'
 import type { PeriodChoice } from '../../query/lists/list.ts'
 import {
@@ -163,11 +164,14 @@ async function answerScoped(
   if (facility === undefined) throw notFound()
   const rows = await recordsOfFacility(dataset, period)
   const table = tableOf(dataset)
-  const notes = table === null ? [] : notesOf(release, table, { states, filters: {}, period }, 'null_totals')
+  const notes: Note[] = [
+    ...(period === 'all' ? [{ code: 'totals_of_all_periods' } as const] : []),
+    ...(table === null ? [] : notesOf(release, table, { states, filters: {}, period }, 'null_totals')),
+  ]
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
-    // Stocks are not summed over months, so several periods have no total. Uncollected data have none either.
-    if (period === 'all' || notes.length > 0) totals[name] = null
+    // Every note says why there is no total.
+    if (notes.length > 0) totals[name] = null
     else
       totals[name] = field === 'rows' ? rows.length : rows.reduce((sum, row) => sum + Number(row[field]), 0)
   }
