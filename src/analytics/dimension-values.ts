@@ -157,7 +157,8 @@ export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capab
  *
  * It counts active facilities, admissions, production and funds. It uses each dataset's newest month unless the
  * filters or the dimension select months. A count is null when the dataset was not collected for the states
- * concerned. Admissions, production and financing are left out when the release does not join them.
+ * concerned. Admissions, production and financing are left out when the release does not join them, unless it joins no dataset that
+ * carries the dimensions: all counts are null then.
  * @throws AppError 'incompatible_dimension' when no dataset carries all dimensions
  */
 export async function countFacts(
@@ -167,10 +168,8 @@ export async function countFacts(
   { engine, view, capabilities, options }: CountParts,
 ): Promise<MemberCounts> {
   const dimensions = [code, ...filters.map(({ dimension }) => dimension)]
-  const datasets = FACT_TABLES.filter(
-    (dataset) =>
-      isInRelease(view, dataset) &&
-      dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
+  const datasets = FACT_TABLES.filter((dataset) =>
+    dimensions.every((dimension) => dimensionOf(dimension).datasets.includes(dataset)),
   )
   if (datasets.length === 0)
     throw new AppError('incompatible_dimension', {
@@ -190,7 +189,10 @@ export async function countFacts(
         },
       ],
     })
-  const readable = datasets.filter((dataset) => capabilities.includes(capabilityOf(dataset)))
+  const joined = datasets.filter((dataset) => isInRelease(view, dataset))
+  const readable = (joined.length > 0 ? joined : datasets).filter((dataset) =>
+    capabilities.includes(capabilityOf(dataset)),
+  )
   const rowFilters = filters.filter(({ dimension }) => !isTime(dimension))
   const facilityStates = await statesOfFilters(filters, engine, view, options)
   const placeFilters = filters.filter(({ dimension }) => isPlace(dimension))

@@ -101,11 +101,17 @@ t.test('what a query is refused for, its explanation is', async (t) => {
 /** Of residents, who are no records of the facility registry. */
 const OF_RESIDENTS = ['sex', 'age_group'] as const
 
-t.test('members that no facility has are not counted', async (t) => {
+t.test('facts of members that no dataset of the release carries are null', async (t) => {
   for (const dimension of OF_RESIDENTS) {
-    const { status, body } = await client.get(`/v1/analytics/dimensions/${dimension}/values?counts=true`)
-    t.equal(status, 400)
-    t.equal(body.code, 'incompatible_dimension')
+    const url = `/v1/analytics/dimensions/${dimension}/values?counts=true`
+    const { status, body } = await client.get(url)
+    t.equal(status, 200)
+    t.equal(body.data[0].facts.deaths, null)
+    t.match(body.meta.notes[0], { code: 'not_collected', effect: 'null_metrics' })
+    const filters = JSON.stringify([{ dimension: 'bed_type', operator: 'EQ', value: '01' }])
+    const refused = await client.get(`${url}&filters=${encodeURIComponent(filters)}`)
+    t.equal(refused.status, 400)
+    t.equal(refused.body.code, 'incompatible_dimension')
   }
 })
 
