@@ -20,7 +20,14 @@ import { SOURCE_FILE } from './provenance.ts'
 import { acquisition, logPlace, releaseAttestation, releaseSignature } from './releases.ts'
 
 export const plainMeta = componentAs(
-  z.strictObject({ version: text('Version of the program.') }).describe('What is said of an answer.'),
+  z
+    .strictObject({
+      version: text('Version of the program.'),
+      synthetic: flag(
+        'true: the release in service is invented data of the demonstration. Absent where no release is in service.',
+      ).exactOptional(),
+    })
+    .describe('What is said of an answer.'),
   'Meta',
 )
 
@@ -159,6 +166,7 @@ export const outlinesMeta = componentAs(
 export const releaseDetailMeta = componentAs(
   z.strictObject({
     version: text('Version of the program.'),
+    synthetic: flag('true: invented data of the demonstration.'),
     content_id: contentId,
     signatures: z.array(releaseSignature).describe('Who signed the release (manifest.sig).'),
     attestations: z

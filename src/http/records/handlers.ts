@@ -38,7 +38,7 @@ import { answerCsv, answerGeoJson, csvOf } from './list-formats.ts'
 import { answerList, type ListCall, metaOf, periodMeta } from './lists.ts'
 
 export async function runRoute(route: Route, call: ListCall, services: Services): Promise<Result> {
-  if (route.kind === 'custom') return route.handle(call, services)
+  if (route.kind === 'custom') return withSynthetic(await route.handle(call, services), call, services)
   const { view, engine, signal, format } = call
   if (view === null) throw new AppError('not_ready', { headers: { 'Retry-After': '5' } })
   const release = await loadRecordRelease(view, engine)
@@ -60,6 +60,13 @@ export async function runRoute(route: Route, call: ListCall, services: Services)
     case 'provenance':
       return answerProvenance(route, call, records)
   }
+}
+
+/** Answers of no release also say when the release in service is invented. */
+function withSynthetic(result: Result, { view }: ListCall, { releases }: Services): Result {
+  const current = releases.current()
+  if (view !== null || current === null || 'content' in result) return result
+  return { ...result, meta: { synthetic: current.synthetic, ...result.meta } }
 }
 
 const DIGITS = /^\d+$/

@@ -292,6 +292,7 @@ export const RELEASES: readonly Route[] = [
       return {
         data: JSON.parse(JSON.stringify(release.manifest)) as JsonValue,
         meta: {
+          synthetic: release.manifest.synthetic,
           content_id: await contentIdOf(trust.releasesDir, release.manifest),
           ...(await describeTrust(release.manifest.release_id, trust)),
         },
