@@ -2,12 +2,14 @@
  * Starts the server: opens the service (service.ts), then listens. `serve` runs this, and tests call it with port 0.
  * A promotion or SIGHUP switches the store to the new release. SIGTERM and SIGINT stop the server after running requests are answered.
  */
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import Fastify from 'fastify'
 import type { Logger } from 'pino'
 import type { Metrics } from './http/metrics.ts'
 import { surviveUncaught } from './last-resort.ts'
 import { openService } from './service.ts'
-import type { Settings } from './settings.ts'
+import { type Settings, SettingsError } from './settings.ts'
 
 /** Pending connections before accept (the system may hold fewer). Beyond it, clients retry after a second. */
 const LISTEN_BACKLOG = 4096
@@ -24,8 +26,24 @@ export interface RunningServer {
   close(): Promise<void>
 }
 
-/** @returns when the server listens @throws when the address is taken or DuckDB cannot start */
+/** Listens on a free port of the host and stops, before releases are opened. @throws SettingsError */
+async function checkHost(host: string): Promise<void> {
+  const probe = createServer()
+  try {
+    await once(probe.listen({ host, port: 0 }), 'listening')
+  } catch {
+    throw new SettingsError(
+      'HOST',
+      host,
+      'an IP address of this machine, or a host name that resolves to one',
+    )
+  }
+  probe.close()
+}
+
+/** @returns when the server listens @throws when the address is taken or DuckDB cannot start; SettingsError for the host */
 export async function startServer(settings: Settings): Promise<RunningServer> {
+  await checkHost(settings.host)
   const service = await openService(settings)
   const { app, logger, metrics, releases } = service
   const metricsApp = typeof settings.metricsPort === 'number' ? Fastify({ logger: false }) : null

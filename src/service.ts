@@ -1,5 +1,6 @@
 /** Opens everything that answers requests: settings → engine → keys → store → app. It does not listen. */
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { buildApp } from './app.ts'
@@ -55,6 +56,9 @@ export async function openService(
   overrides: { readonly keys?: KeyStore; readonly log?: DestinationStream } = {},
 ): Promise<Service> {
   const logger = createLogger(settings.logLevel, overrides.log)
+  // A replica makes the folder itself.
+  if (settings.releasesUrl === null && !existsSync(settings.releasesDir))
+    logger.warn({ SUS_RELEASES_DIR: settings.releasesDir }, 'the folder of releases does not exist')
   const checks = new Map<string, Promise<void>>()
   const beginCheck = (id: string): void => {
     const check = checkReleaseInChild(settings.releasesDir, id)

@@ -12,6 +12,7 @@ import { linkSecretOf, openLink, takeToken } from '../../src/keys/links.ts'
 import { COMMANDS } from '../../tools/cli.ts'
 import { commandHelp } from '../../tools/command.ts'
 import { createProgress } from '../../tools/progress.ts'
+import { startServerProcess } from '../fixtures/server.ts'
 
 const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'sus-cli-'))
@@ -183,6 +184,29 @@ t.test('keys: create, list, rotate, revoke', async (t) => {
     /expired already/,
   )
 })
+
+t.test(
+  'serve names a host that it cannot listen on, and a folder of releases that does not exist',
+  async (t) => {
+    // An address of documentation, which no machine has.
+    const refused = run(['serve'], { HOST: '192.0.2.1', PORT: '0' })
+    t.equal(refused.status, 1)
+    t.match(
+      refused.stderr,
+      /^sus-data: HOST is "192\.0\.2\.1", but must be an IP address of this machine, or a host name/,
+    )
+
+    const missing = join(folder, 'nowhere')
+    const { child, ended, log } = await startServerProcess(missing, { waitsFor: '/health' })
+    child.kill('SIGTERM')
+    await ended
+    t.ok(
+      log().includes(
+        `"SUS_RELEASES_DIR":${JSON.stringify(missing)},"msg":"the folder of releases does not exist"`,
+      ),
+    )
+  },
+)
 
 t.test('progress is a line a step where there is no terminal, and nothing with --json', async (t) => {
   const texts: string[] = []
