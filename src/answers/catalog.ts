@@ -97,7 +97,10 @@ export const catalogMetric = componentAs(
       ...RATIO,
       datasets: z.array(dataset),
       dimensions: z.array(dimensionCode).describe('What it can be grouped and filtered by.'),
-      operators: dictionary(z.array(operator), 'Operators by dimension.'),
+      operators: dictionary(
+        z.array(operator),
+        'Operators by dimension that it can be filtered by. Rates per inhabitant also have facility here, by which they are not grouped.',
+      ),
     })
     .describe('A metric of the catalog.'),
   'CatalogMetric',

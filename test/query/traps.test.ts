@@ -65,6 +65,10 @@ t.test('a rate by facility is refused', async (t) => {
   t.equal(body.code, 'denominator_not_defined')
   t.equal(body.errors[0].pointer, '/group_by/0')
   t.notOk(body.errors[0].allowed.includes('facility'))
+  const catalog = (await client.get('/v1/analytics/catalog')).body.data
+  const rate = catalog.metrics.find(({ code }: { code: string }) => code === 'beds_existing_per_100k')
+  t.notOk(rate.dimensions.includes('facility'), 'it is not grouped by facility')
+  t.ok(rate.operators.facility.includes('EQ'), 'it is filtered by facility')
 })
 
 t.test('a municipality younger than the census has no rate; its state has the census total', async (t) => {

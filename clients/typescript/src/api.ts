@@ -2164,7 +2164,7 @@ export interface components {
             datasets: string[];
             /** @description What it can be grouped and filtered by. */
             dimensions: components["schemas"]["DimensionCode"][];
-            /** @description Operators by dimension. */
+            /** @description Operators by dimension that it can be filtered by. Rates per inhabitant also have facility here, by which they are not grouped. */
             operators: {
                 [key: string]: components["schemas"]["FilterOperator"][];
             };

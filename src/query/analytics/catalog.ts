@@ -154,9 +154,8 @@ export function findMetric(
 
 function describeMetric(code: MetricCode, language: 'pt' | 'en'): CatalogMetric {
   const metric = metricOf(code)
-  const dimensions = allowedDimensions(code).filter(
-    (dimension) => !(isPerCapita(code) && dimension === 'facility'),
-  )
+  const filterDimensions = allowedDimensions(code)
+  const dimensions = filterDimensions.filter((dimension) => !(isPerCapita(code) && dimension === 'facility'))
   const { numerator, denominator } = measuresOf(code)
   const meaning = MEANINGS[code]
   const isAdditive = metric.kind === 'sum' || metric.kind === 'count'
@@ -191,6 +190,6 @@ function describeMetric(code: MetricCode, language: 'pt' | 'en'): CatalogMetric 
       ),
     ],
     dimensions,
-    operators: Object.fromEntries(dimensions.map((dimension) => [dimension, operatorsOf(dimension)])),
+    operators: Object.fromEntries(filterDimensions.map((dimension) => [dimension, operatorsOf(dimension)])),
   }
 }
