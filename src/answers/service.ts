@@ -1,7 +1,9 @@
 /** Answers about the server itself: whether it lives and is ready, its public key, links to addresses. */
 import { z } from 'zod'
 import { LINK_FORMS, LINK_SCOPES } from '../keys/links.ts'
+import { componentAs } from '../query/text-schemas.ts'
 import { type AnswerOf, flag, oneOf, text } from './parts.ts'
+import { problem } from './problem.ts'
 
 export const health = z.strictObject({ status: z.literal('ok') })
 
@@ -52,6 +54,15 @@ export const readiness = z.strictObject({
     .nullable(),
 })
 export type Readiness = AnswerOf<typeof readiness>
+
+const { refused, pointer, keys, log, source } = readiness.shape
+/** Problem of /ready. It lacks the members of readiness while the server ends. */
+export const notReady = componentAs(
+  problem
+    .extend(z.object({ refused, pointer, keys, log, source }).partial().shape)
+    .describe('Problem document that says why no release is in service.'),
+  'NotReadyResponse',
+)
 
 export const signingKey = z.strictObject({
   algorithm: z.literal('Ed25519'),

@@ -10,7 +10,7 @@ import { createRecorder } from '../../src/trust/recorder.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { REGISTRY_DIMENSIONS } from '../fixtures/registry-metrics.ts'
 import { secondRing } from '../fixtures/rings.ts'
-import { makeSmallRelease } from '../fixtures/small-release.ts'
+import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
 const small = await makeSmallRelease()
 const client = await openClient(small.releasesDir)
@@ -210,6 +210,17 @@ t.test('bad bodies', async (t) => {
   isProblem(t, await client.query('x', { 'content-type': 'text/plain' }), 415, 'unsupported_media_type')
   isProblem(t, await client.query({ metrics: ['x'.repeat(1_100_000)] }), 413, 'payload_too_large')
   isProblem(t, await client.get('/v1/states/%ZZ'), 400, 'invalid_request')
+})
+
+t.test('a server without a release says so by the schema of the specification', async (t) => {
+  const empty = await openClient(temporaryFolder('empty'))
+  t.teardown(() => empty.close())
+  const reply = await empty.get('/ready')
+  isProblem(t, reply, 503, 'not_ready')
+  t.same(reply.body.refused, [])
+  const validate = ajv.getSchema('api#/components/schemas/NotReadyResponse')
+  t.ok(validate?.(reply.body), JSON.stringify(validate?.errors?.slice(0, 2)))
+  t.strictSame((await empty.get('/health')).body.meta, { version: '0.1.0' }, 'no release to speak of')
 })
 
 t.test('pages are only read', async (t) => {

@@ -3386,6 +3386,61 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description Problem document that says why no release is in service. */
+        NotReadyResponse: {
+            /** @description What went wrong, as an address: /problems/<code>. */
+            type: string;
+            /** @description What went wrong, in the language asked for. */
+            title: string;
+            status: number;
+            /** @description What is wrong with this request, and what to change. */
+            detail: string;
+            /**
+             * @description What went wrong, for programs.
+             * @enum {string}
+             */
+            code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_implemented" | "not_ready" | "release_damaged" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
+            /** @description Of the request, as in its header x-request-id and in the log of the server. */
+            request_id: string;
+            errors: {
+                /** @description Parameter of the address. */
+                parameter?: string;
+                /** @description Place in the body, as a JSON pointer. */
+                pointer?: string;
+                /** @description What may stand there. */
+                message: string;
+                /** @description All or the nearest of what is allowed. */
+                allowed?: (string | number)[];
+            }[];
+            /** @description Releases that are here and were refused. */
+            refused?: {
+                /** @description A release that does not verify. */
+                release_id: string;
+                /** @description Why. */
+                reason: string;
+            }[];
+            /** @description What is wrong with current.json; null where nothing is. */
+            pointer?: string | null;
+            /** @description What is wrong with the file of keys; null where nothing is. */
+            keys?: string | null;
+            /** @description What is missing or damaged of the log of releases and of proofs beside releases; the server goes on. */
+            log?: {
+                /** @description Path below the folder of releases. */
+                file: string;
+                /** @description Why. */
+                reason: string;
+            }[];
+            /** @description The place that this server copies releases from (SUS_RELEASES_URL); null without one. */
+            source?: {
+                /** @description The place could be read at the last attempt. */
+                up: boolean;
+                /** @description Analytics release in service there, as far as known. */
+                release_id: string | null;
+                reason: ("unreachable" | "copying" | "refused" | "cache_full" | "none_in_service") | null;
+            } | null;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description What to know about an answer. The code decides which parameters a note has. */
         Note: {
             /**
@@ -4590,7 +4645,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/problem+json": components["schemas"]["Problem"];
+                    "application/problem+json": components["schemas"]["NotReadyResponse"];
                 };
             };
         };

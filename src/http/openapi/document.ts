@@ -8,6 +8,7 @@ import {
 } from '../../answers/meta.ts'
 import { problem } from '../../answers/problem.ts'
 import { provenanceEntry } from '../../answers/provenance.ts'
+import { notReady } from '../../answers/service.ts'
 import { ERRORS, type ErrorCode } from '../../errors.ts'
 import type { Capability } from '../../model/capabilities.ts'
 import { CSV_NAME, GEOJSON_NAME, typesOf } from '../request/formats.ts'
@@ -226,7 +227,13 @@ function errorResponses(route: Route): Record<string, Json> {
     responses[String(status)] = {
       description: title_en,
       ...(isTemporary ? { headers: RETRY_AFTER } : {}),
-      content: { 'application/problem+json': { schema: answerSchema(problem) } },
+      content: {
+        'application/problem+json': {
+          schema: answerSchema(
+            code === 'not_ready' && route.response === 'ReadyResponse' ? notReady : problem,
+          ),
+        },
+      },
     }
   }
   return responses
