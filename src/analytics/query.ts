@@ -286,7 +286,7 @@ export async function writeQuery(
   parts: AnswerParts,
 ): Promise<PageFacts & { readonly json: Buffer[]; readonly rows: number }> {
   const answer = await answerPage(body, parts, (rows, plan) =>
-    Buffer.from(rows.map((row) => JSON.stringify(describeRow(row, plan, parts.language))).join(',')),
+    Buffer.from(JSON.stringify(rows.map((row) => describeRow(row, plan, parts.language))).slice(1, -1)),
   )
   const json: Buffer[] = []
   const write = (text: string): void => void json.push(Buffer.from(text))
