@@ -171,12 +171,14 @@ const SLICE_ROWS = 500
 /**
  * Reads rows while the statement holds its turn, so the number of running statements limits concurrent long answers.
  * @param read turns a slice of rows into output; should take a few milliseconds
+ * @param decimals form of values with decimals in the rows
  * @throws AppError as parseQuery and planAggregate do; 'query_timeout', 'too_many_rows'
  */
 export async function answerPage<Slice>(
   body: unknown,
   parts: AnswerParts,
   read: (rows: readonly Row[], plan: AggregatePlan) => Slice,
+  decimals: RunOptions['decimals'] = 'texts',
 ): Promise<PageAnswer<Slice>> {
   const prepared = await prepareQuery(parseQuery(body), parts)
   const { plan } = prepared
@@ -184,6 +186,7 @@ export async function answerPage<Slice>(
   const batches = parts.engine.runInBatches(statement, parts.view, {
     ...optionsOf(parts, statement, estimateAnswer(plan, parts.view)),
     once: summaryColumns(plan),
+    decimals,
   })
   const levels = [plan, ...plan.totals].map((level) => ({ plan: level, parts: [] as Slice[], count: 0 }))
   let summary: AnswerSummary | null = null
@@ -285,8 +288,12 @@ export async function writeQuery(
   body: unknown,
   parts: AnswerParts,
 ): Promise<PageFacts & { readonly json: Buffer[]; readonly rows: number }> {
-  const answer = await answerPage(body, parts, (rows, plan) =>
-    Buffer.from(JSON.stringify(rows.map((row) => describeRow(row, plan, parts.language))).slice(1, -1)),
+  const answer = await answerPage(
+    body,
+    parts,
+    (rows, plan) =>
+      Buffer.from(JSON.stringify(rows.map((row) => describeRow(row, plan, parts.language))).slice(1, -1)),
+    'numbers',
   )
   const json: Buffer[] = []
   const write = (text: string): void => void json.push(Buffer.from(text))

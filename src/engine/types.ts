@@ -29,6 +29,8 @@ export interface RunOptions {
   readonly weight?: Weight
   /** Columns with the same value in all rows; only the first row of the result has them. */
   readonly once?: ReadonlySet<string>
+  /** Form of DECIMAL values: exact texts, with all decimals, unless only the numbers of JSON are wanted. */
+  readonly decimals?: 'texts' | 'numbers'
   /** The second release of a statement over two releases. */
   readonly other?: ReleaseView
   /** Receives the engine that aggregated the facts, after the statement ran; only called when there are two engines. */

@@ -15,7 +15,7 @@ import {
 import { AppError } from '../../errors.ts'
 import { isTime, showPeriod } from '../../model/periods.ts'
 import { decimalText } from '../decimals.ts'
-import type { JsonValue, Row } from '../types.ts'
+import type { JsonValue, Row, RunOptions } from '../types.ts'
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER)
 
@@ -40,17 +40,17 @@ export function decodeValue(value: DuckDBValue): JsonValue {
   throw new AppError('internal', { cause: new TypeError('a type the decoder does not know') })
 }
 
-/** Default of `once`: no column is limited to the first row. */
-const NO_COLUMNS: ReadonlySet<string> = new Set()
+/** @returns the number nearest to a DECIMAL. Both sides of the division are exact, so that it rounds once, as reading the text would. */
+function decimalNumber({ value, scale }: DuckDBDecimalValue): number {
+  const unscaled = Number(value)
+  return Number.isSafeInteger(unscaled) ? unscaled / 10 ** scale : Number(decimalText(value, scale))
+}
 
-/**
- * Decodes column by column, so that values become JSON directly and omitted values are never read.
- * @param once columns that only the first row of the first chunk has
- */
+/** Decodes column by column, so that values become JSON directly and omitted values are never read. */
 export function decodeChunk(
   names: readonly string[],
   chunk: DuckDBDataChunk,
-  once: ReadonlySet<string> = NO_COLUMNS,
+  { once, decimals = 'texts' }: Pick<RunOptions, 'once' | 'decimals'> = {},
   isFirst = true,
 ): Row[] {
   const count = chunk.rowCount
@@ -59,16 +59,16 @@ export function decodeChunk(
     const vector = chunk.getColumnVector(column)
     const period = isTime(name) ? name : null
     // The double nearest to the two decimals is written in JSON with two decimals.
-    const isPercentage = name === 'percentage'
-    const end = once.has(name) ? Math.min(count, isFirst ? 1 : 0) : count
+    const areNumbers = decimals === 'numbers' || name === 'percentage'
+    const end = once?.has(name) === true ? Math.min(count, isFirst ? 1 : 0) : count
     for (let index = 0; index < end; index += 1) {
       const value = vector.getItem(index)
       const row = rows[index] as Record<string, JsonValue>
       row[name] =
         period !== null && typeof value === 'number'
           ? showPeriod(period, value)
-          : isPercentage && value instanceof DuckDBDecimalValue
-            ? Number(decimalText(value.value, value.scale))
+          : areNumbers && value instanceof DuckDBDecimalValue
+            ? decimalNumber(value)
             : decodeValue(value)
     }
   })

@@ -306,7 +306,7 @@ export async function createEngine(options: EngineOptions): Promise<DuckDbEngine
         if (chunk === null || chunk.rowCount === 0) return
         if (runOptions.signal?.aborted === true) throw clientLeft()
         if (!isFirst) await nextSlice()
-        yield decodeChunk(names, chunk, runOptions.once, isFirst)
+        yield decodeChunk(names, chunk, runOptions, isFirst)
       }
     } finally {
       await endTurn(turn, runOptions.gathered)

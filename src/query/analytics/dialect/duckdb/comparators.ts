@@ -2,7 +2,12 @@
  * Prints the comparison of each row with the larger place that contains its place: which larger place that is, by the
  * release's list of municipalities, and whether the larger place's value lies outside the row's confidence limits.
  */
-import { DERIVED_DIMENSIONS, type DimensionCode, dimensionOf } from '../../../../model/dimensions.ts'
+import {
+  DERIVED_DIMENSIONS,
+  type DimensionCode,
+  dimensionOf,
+  isMunicipality,
+} from '../../../../model/dimensions.ts'
 import { EMPTY, ident, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import { type ComparatorPlan, hasPeers } from '../../options/comparators.ts'
 import type { Grouping } from '../../options/groupings.ts'
@@ -43,10 +48,14 @@ function containingPlaces(place: DimensionCode, larger: DimensionCode, groupings
     : sql`(SELECT code AS municipality_ibge_code, CAST(uf AS VARCHAR) AS uf FROM ${membersOf('municipality')} AS members)`
   const places = withPlaces(municipalities, derived, groupings)
   const [code, largerCode] = [ident(dimensionOf(place).column), ident(dimensionOf(larger).column)]
-  const peers = isPeers(larger)
-    ? sql`, CASE WHEN min(${largerCode}) IS NOT NULL THEN count(*) OVER (PARTITION BY min(${largerCode})) END AS peers`
-    : EMPTY
-  return sql`(SELECT ${code} AS place, CASE WHEN min(${largerCode}) = max(${largerCode}) THEN min(${largerCode}) END AS larger${peers} FROM ${places} AS places WHERE ${code} IS NOT NULL GROUP BY ${code})`
+  // The list names each municipality once.
+  if (isMunicipality(place)) {
+    const peers = isPeers(larger)
+      ? sql`, CASE WHEN ${largerCode} IS NOT NULL THEN count(*) OVER (PARTITION BY ${largerCode}) END AS peers`
+      : EMPTY
+    return sql`(SELECT ${code} AS place, ${largerCode} AS larger${peers} FROM ${places} AS places)`
+  }
+  return sql`(SELECT ${code} AS place, CASE WHEN min(${largerCode}) = max(${largerCode}) THEN min(${largerCode}) END AS larger FROM ${places} AS places WHERE ${code} IS NOT NULL GROUP BY ${code})`
 }
 
 /** @returns columns of the comparator's integers, by the index of each metric, and the number of peers */

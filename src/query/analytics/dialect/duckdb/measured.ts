@@ -265,7 +265,7 @@ export function valueSql(shown: ShownValue, plan: AggregatePlan): Sql {
   const { decimals } = shown
   const index = indexOf(plan, shown)
   const unit = TEXT(
-    `CAST(1 AS DECIMAL(1, 0)) * CAST(0.${'0'.repeat(Math.max(decimals - 1, 0))}1 AS DECIMAL(${decimals + 1}, ${decimals}))`,
+    `CAST(0.${'0'.repeat(Math.max(decimals - 1, 0))}1 AS DECIMAL(${decimals + 1}, ${decimals}))`,
   )
   if (shown.kind === 'significance')
     return isComparable(shown) ? significanceSql(index, decidingLimits(plan, index)) : TEXT("'not_compared'")
