@@ -171,10 +171,8 @@ async function answerScoped(
   if (facility === undefined) throw notFound()
   const rows = await recordsOfFacility(dataset, period)
   const table = tableOf(dataset)
-  const notes: Note[] = [
-    ...(period === 'all' ? [{ code: 'totals_of_all_periods' } as const] : []),
-    ...(table === null ? [] : notesOf(release, table, { states, filters: {}, period }, 'null_totals')),
-  ]
+  const gaps = table === null ? [] : notesOf(release, table, { states, filters: {}, period }, 'null_totals')
+  const notes: Note[] = gaps.length === 0 && period === 'all' ? [{ code: 'totals_of_all_periods' }] : gaps
   const totals: Record<string, JsonValue> = {}
   for (const [name, field] of Object.entries(route.totals)) {
     // Every note says why there is no total.
