@@ -21,11 +21,11 @@ export interface PageServices {
   readonly embedOrigins?: readonly string[]
 }
 
-/** Paths of the pages that everyone may read. */
+/** Paths of the pages that everyone may read. Below /explorer/ there is also the API of the pages, whose other paths are unknown. */
 export const pagePaths = (): string[] => [
   '/openapi.json',
   ...docsPages().map(({ path }) => path),
-  ...EXPLORER_PATHS,
+  ...EXPLORER_PATHS.filter((path) => !path.endsWith('*')),
 ]
 
 export function mountPages(app: FastifyInstance, services: PageServices, output: Output): void {

@@ -18,7 +18,7 @@ export function createPathRejection(
     pattern: new RegExp(
       `^${path
         .replaceAll('.', '\\.')
-        .replace(/\*|\{path\}/, '.+')
+        .replace('{path}', '.+')
         .replaceAll(/\{\w+\}/g, '[^/]+')}$`,
     ),
   }))

@@ -224,21 +224,14 @@ t.test('a server without a release says so by the schema of the specification', 
 })
 
 t.test('pages are only read', async (t) => {
-  for (const url of [
-    '/',
-    '/explorer',
-    '/explorer/facilities',
-    '/feed.atom',
-    '/docs',
-    '/docs/',
-    '/openapi.json',
-  ])
+  for (const url of ['/', '/explorer', '/feed.atom', '/docs', '/docs/', '/openapi.json'])
     for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
       const reply = await client.send({ method, url })
       isProblem(t, reply, 405, 'method_not_allowed')
       t.equal(reply.headers.allow, 'GET, HEAD')
     }
-  isProblem(t, await client.send({ method: 'POST', url: '/openapi-json' }), 404, 'route_not_found')
+  for (const url of ['/openapi-json', '/explorer/api/v1/links'])
+    isProblem(t, await client.send({ method: 'POST', url }), 404, 'route_not_found')
 })
 
 t.test('enumerations name what is allowed', async (t) => {
