@@ -13227,8 +13227,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13370,8 +13368,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13510,8 +13506,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13650,8 +13644,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -13929,8 +13921,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14060,8 +14050,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -14331,8 +14319,6 @@ export interface operations {
                 headers: {
                     /** @description Release the answer comes from. */
                     "x-analytics-release-id"?: string;
-                    /** @description Of these bytes, for If-None-Match. */
-                    ETag?: string;
                     [name: string]: unknown;
                 };
                 content: {

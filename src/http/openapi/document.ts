@@ -194,7 +194,9 @@ function releaseHeaders(route: Route): Json {
   return {
     headers: {
       [name]: { schema: { type: 'string' }, description: 'Release the answer comes from.' },
-      ETag: { schema: { type: 'string' }, description: 'Of these bytes, for If-None-Match.' },
+      ...(methodOf(route) === 'GET'
+        ? { ETag: { schema: { type: 'string' }, description: 'Of these bytes, for If-None-Match.' } }
+        : {}),
     },
   }
 }
