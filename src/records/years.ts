@@ -57,7 +57,7 @@ export async function absenceNotes(dataset: Dataset, filters: Filters, records: 
   return missing.length === 0 ? [] : [{ code: 'population_type_not_imported', population_types: missing }]
 }
 
-/** @throws AppError 'invalid_request' with the available years */
+/** @throws AppError 'invalid_request' with the available years; where there are none, a note of the list says so */
 export async function requireYears(dataset: Dataset, filters: Filters, records: Records): Promise<void> {
   const { reference_year, population_type } = filters
   if (reference_year === undefined) return
@@ -65,7 +65,7 @@ export async function requireYears(dataset: Dataset, filters: Filters, records: 
   const stored = await yearsOf(dataset, records)
   const ofTypes = stored.filter(({ type }) => types === null || (type !== null && types.includes(type)))
   const years = [...new Set(ofTypes.map(({ year }) => year))]
-  if (codesIn(reference_year).every((year) => years.includes(Number(year)))) return
+  if (years.length === 0 || codesIn(reference_year).every((year) => years.includes(Number(year)))) return
   throw new AppError('invalid_request', {
     detail: both('A versão de dados não tem este ano.', 'The release does not hold this year.'),
     errors: [

@@ -1,5 +1,6 @@
 /** Tools of MCP over releases with deaths and births, and prices: units, labels, months and notes of searches. */
 import t from 'tap'
+import { ApiFailure } from '../../src/explorer/api.ts'
 import { type Context, callTool } from '../../src/mcp/tools.ts'
 import { openClient, type Reply } from '../fixtures/client.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -9,8 +10,8 @@ async function openTools(kind: 'admissions' | 'vital') {
   const { releasesDir } = await makeSmallRelease(kind)
   const client = await openClient(releasesDir)
   t.teardown(() => client.close())
-  const bodyOf = ({ status, body, text }: Reply) => {
-    if (status !== 200) throw new Error(text)
+  const bodyOf = ({ status, body }: Reply) => {
+    if (status !== 200) throw new ApiFailure(body)
     return body
   }
   const api = {
