@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createRefusalPace } from '../../src/http/request/refusal-pace.ts'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
@@ -40,59 +40,59 @@ t.test('a refusal by a full queue is counted, and is no error of the log', async
   t.match((await client.get('/metrics')).text, /^sus_overloaded_total\{route="\/v1\/analytics\/export"\} 3$/m)
 })
 
-t.test('a client that leaves before its report is made is no error of the log', async (t) => {
-  const key = createKey(join(small.releasesDir, 'keys.json'), {
+/** A server in a process of its own, whose log has lines `info`. */
+async function startLogging(t: Test) {
+  const { secret } = createKey(join(small.releasesDir, 'keys.json'), {
     name: 'leaving',
     capabilities: CAPABILITIES,
     rate: 1e6,
   })
   const { child, port, log } = await startServerProcess(small.releasesDir, { env: { SUS_LOG_LEVEL: 'info' } })
   t.teardown(() => child.kill('SIGKILL'))
+  const linesWith = async (text: string): Promise<string[]> => {
+    const found = (): string[] =>
+      log()
+        .split('\n')
+        .filter((line) => line.includes(text))
+    for (let look = 0; look < 100 && found().length === 0; look += 1) await wait(50)
+    return found()
+  }
+  return { secret, child, port, linesWith }
+}
+
+t.test('a client that leaves before its report is made is no error of the log', async (t) => {
+  const { secret, child, port, linesWith } = await startLogging(t)
   const leaving = new AbortController()
   const reports = Array.from({ length: 8 }, () =>
     fetch(`http://127.0.0.1:${port}/v1/analytics/export?format=csv`, {
       method: 'POST',
       signal: leaving.signal,
-      headers: { authorization: `Bearer ${key.secret}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
       body: JSON.stringify({ metrics: ['bed_capacity_existing'], group_by: ['municipality'] }),
     }),
   )
   await wait(50)
   leaving.abort()
   await Promise.allSettled(reports)
-  const found = (): string[] =>
-    log()
-      .split('\n')
-      .filter((line) => line.includes('query_timeout'))
-  for (let look = 0; look < 100 && found().length === 0; look += 1) await wait(50)
-  t.not(found().length, 0)
-  for (const line of found())
+  const found = await linesWith('query_timeout')
+  t.not(found.length, 0)
+  for (const line of found)
     t.match(JSON.parse(line), { level: 'info', code: 'query_timeout', msg: 'the client has left' })
   child.kill('SIGTERM')
 })
 
 t.test('a client that leaves a download is no error of the log', async (t) => {
-  const key = createKey(join(small.releasesDir, 'keys.json'), {
-    name: 'downloading',
-    capabilities: CAPABILITIES,
-    rate: 1e6,
-  })
-  const { child, port, log } = await startServerProcess(small.releasesDir, { env: { SUS_LOG_LEVEL: 'info' } })
-  t.teardown(() => child.kill('SIGKILL'))
+  const { secret, child, port, linesWith } = await startLogging(t)
   const leaving = new AbortController()
   const answer = await fetch(`http://127.0.0.1:${port}/v1/demography/population-by-age`, {
     signal: leaving.signal,
-    headers: { authorization: `Bearer ${key.secret}`, accept: 'text/csv' },
+    headers: { authorization: `Bearer ${secret}`, accept: 'text/csv' },
   })
   t.equal(answer.status, 200)
   leaving.abort()
-  const found = (): string[] =>
-    log()
-      .split('\n')
-      .filter((line) => line.includes('ERR_STREAM_PREMATURE_CLOSE'))
-  for (let look = 0; look < 100 && found().length === 0; look += 1) await wait(50)
+  const found = await linesWith('ERR_STREAM_PREMATURE_CLOSE')
   t.match(
-    found().map((line) => JSON.parse(line)),
+    found.map((line) => JSON.parse(line)),
     [{ level: 'info', msg: 'the client has left' }],
   )
   child.kill('SIGTERM')

@@ -104,16 +104,20 @@ t.test(
 t.test('pages that a client keeps lead on when the release that answered them is gone', async (t) => {
   await serve(older)
   const kept = await Promise.all(LISTS.map((url) => client.get(pinned(url, demography))))
-  const own = await client.get('/v1/municipalities?limit=2')
+  const unpinned = await client.get('/v1/municipalities?limit=2')
   await serve(newer)
   renameSync(join(releasesDir, older), join(temporaryFolder('gone'), older))
   await client.close()
   client = await openClient(releasesDir)
   for (const [index, url] of LISTS.entries())
     t.ok((await walk(pinned(url, demography), kept[index]?.body.pagination.next_cursor)).length > 5000)
-  const refused = await client.get(`/v1/municipalities?limit=2&cursor=${own.body.pagination.next_cursor}`)
+  const refused = await client.get(
+    `/v1/municipalities?limit=2&cursor=${unpinned.body.pagination.next_cursor}`,
+  )
   t.match(refused, { status: 400, body: { code: 'invalid_cursor' } })
-  const again = await client.get('/v1/municipalities?limit=2', { 'if-none-match': String(own.headers.etag) })
+  const again = await client.get('/v1/municipalities?limit=2', {
+    'if-none-match': String(unpinned.headers.etag),
+  })
   t.equal(again.status, 200, 'the first page can be had again')
   const alone = await client.get(pinned('/v1/facilities', cnes), { 'accept-language': 'en' })
   t.equal(alone.status, 409)
