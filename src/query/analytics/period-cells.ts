@@ -219,8 +219,15 @@ export function changeLevel(level: AnalyticsQuery, rows: AnalyticsQuery, levelNa
   return { ...level, change: { ...level.change, to: String(periods) } }
 }
 
-/** @param level a level of an option, such as `totals [state]`; null for the query itself */
-export const changeOfMonthsError = (level: string | null): AppError =>
+export type LevelOption = 'totals' | 'share_of'
+/** A level above the rows, with the option that asks for it and a name for messages, such as `totals [state]`. */
+export interface QueryLevel {
+  readonly option: LevelOption
+  readonly name: string
+}
+
+/** @param level null for the query itself */
+export const changeOfMonthsError = (level: QueryLevel | null): AppError =>
   level === null
     ? refuse(
         'semi_additive',
@@ -232,10 +239,10 @@ export const changeOfMonthsError = (level: string | null): AppError =>
       )
     : refuse(
         'semi_additive',
-        `/${level.split(' ')[0]}`,
+        `/${level.option}`,
         both(
-          `deve manter um período no nível ${level}, porque change compara um período com outro; ou filtre um só período`,
-          `must keep a period in the level ${level}, because change compares one period with another; or filter one period`,
+          `deve manter um período no nível ${level.name}, porque change compara um período com outro; ou filtre um só período`,
+          `must keep a period in the level ${level.name}, because change compares one period with another; or filter one period`,
         ),
       )
 

@@ -30,7 +30,9 @@ import {
   basePeriod,
   changeLevel,
   changeOfMonthsError,
+  type LevelOption,
   type PeriodCell,
+  type QueryLevel,
   unitOfChange,
 } from './period-cells.ts'
 import { allPeriods, listedPeriods, severalPeriodsError } from './periods.ts'
@@ -69,6 +71,13 @@ export interface PlanContext {
   readonly censusPopulation?: CensusPopulation
 }
 
+type LevelPlanner = (
+  group_by: readonly DimensionCode[],
+  name: string,
+  limit: number,
+  option: LevelOption,
+) => AggregatePlan
+
 /** Limit of all totals of an answer. A report may have as many as its rows. */
 export const TOTALS_ROWS_MAX = 50_000
 
@@ -79,31 +88,20 @@ export function planQuery(
   capabilities: readonly Capability[],
   context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex' | 'censusPopulation'> = {},
 ): AggregatePlan {
-  const level = (
-    group_by: readonly DimensionCode[],
-    name: string,
-    limit: number,
-    label: string,
-  ): AggregatePlan => {
-    const levelName = `${label}[${group_by.map((code) => nameOfGroup(code, query)).join(', ')}]`
+  const level: LevelPlanner = (group_by, name, limit, option) => {
+    const levelName = `${option} [${group_by.map((code) => nameOfGroup(code, query)).join(', ')}]`
     const levelQuery = changeLevel(regroupQuery(query, group_by, limit), query, levelName)
     const months = monthsOfLevel(group_by, rows, query, levelName)
     const plan = planAggregate(levelQuery, view, capabilities, { name, ...months, ...context })
-    return addBase(
-      {
-        ...plan,
-        datasets: plan.datasets.map((dataset) => sumFromRows(dataset, rows)),
-        metrics: finestTime(group_by) === null ? withPartialMonths(plan.metrics, rows.metrics) : plan.metrics,
-      },
-      view,
-      capabilities,
-      context,
-      levelName,
-    )
+    const datasets = plan.datasets.map((dataset) => sumFromRows(dataset, rows))
+    const metrics =
+      finestTime(group_by) === null ? withPartialMonths(plan.metrics, rows.metrics) : plan.metrics
+    const named = { option, name: levelName }
+    return addBase({ ...plan, datasets, metrics }, view, capabilities, context, named)
   }
   const rows = addBase(planAggregate(query, view, capabilities, context), view, capabilities, context)
   const totals = query.totals.map((group_by, index) =>
-    level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals '),
+    level(group_by, `total_${index}_`, Math.max(query.limit, TOTALS_ROWS_MAX), 'totals'),
   )
   const shareBase = query.share_of === null ? null : planShareBase(query.share_of, rows, totals, level)
   const comparator =
@@ -236,7 +234,7 @@ function addBase(
   view: ReleaseView,
   capabilities: readonly Capability[],
   context: Pick<PlanContext, 'estimateYears' | 'facilityStates' | 'priceIndex'>,
-  level: string | null = null,
+  level: QueryLevel | null = null,
 ): AggregatePlan {
   const { query } = plan
   if (query.change === null) return plan
@@ -332,7 +330,7 @@ function planShareBase(
   group_by: readonly DimensionCode[],
   rows: AggregatePlan,
   totals: readonly AggregatePlan[],
-  level: (group_by: readonly DimensionCode[], name: string, limit: number, label: string) => AggregatePlan,
+  level: LevelPlanner,
 ): AggregatePlan {
   const finest = finestTime(rows.query.group_by)
   const hasStocks = !catalogMetrics(rows.query).every(isFlowMetric)
@@ -347,7 +345,7 @@ function planShareBase(
       [finest],
     )
   const existing = totals.find((total) => total.query.group_by.join() === group_by.join())
-  return existing ?? { ...level(group_by, 'whole_', 1, 'share_of '), base: null }
+  return existing ?? { ...level(group_by, 'whole_', 1, 'share_of'), base: null }
 }
 
 /** Gives each column the same decimals at all levels. An average of integers has two. */
