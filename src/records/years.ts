@@ -32,7 +32,7 @@ async function yearsOf(dataset: Dataset, { release, engine }: Records): Promise<
   YEARS.set(view, ofView)
   let rows = ofView.get(name)
   if (rows === undefined) {
-    const type = filters?.population_type === undefined ? sql`NULL` : sql`population_type`
+    const type = filters?.population_type === undefined ? sql`CAST(NULL AS VARCHAR)` : sql`population_type`
     // Ignore the client's abort signal: other requests may wait for the same years.
     rows = engine.run(
       sql`SELECT DISTINCT reference_year, ${type} AS population_type FROM ${table(name)} ORDER BY ALL`,
@@ -67,7 +67,13 @@ export async function requireYears(dataset: Dataset, filters: Filters, records: 
   const years = [...new Set(ofTypes.map(({ year }) => year))]
   if (years.length === 0 || codesIn(reference_year).every((year) => years.includes(Number(year)))) return
   throw new AppError('invalid_request', {
-    detail: both('A versão de dados não tem este ano.', 'The release does not hold this year.'),
+    detail:
+      types === null
+        ? both('A versão de dados não tem este ano.', 'The release does not hold this year.')
+        : both(
+            'A versão de dados não tem este ano para este tipo de população.',
+            'The release does not hold this year for this population type.',
+          ),
     errors: [
       {
         parameter: 'reference_year',

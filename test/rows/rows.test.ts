@@ -225,6 +225,8 @@ t.test(
           asked += 1
           if (strip(found.text) !== strip(expected.text) || found.headers.etag !== expected.headers.etag)
             t.equal(strip(found.text), strip(expected.text), url)
+          // A year that the release lacks for the chosen population type is refused: there are no pages to walk.
+          if (expected.status !== 200) break
           const cursor = expected.body.pagination.next_cursor
           if (cursor === null) break
           query.set('cursor', cursor)
