@@ -2,8 +2,8 @@
  * Explains a query without running it.
  *
  * In: a query's body and a release. Out: its canonical form, its statement, what it reads, an upper bound of its
- * rows, and the engine that sums them. Row counts come from the manifests and are exact for what is read. Only the
- * lookup of six-digit municipality codes reads the release.
+ * rows, and the engine that sums them. Row counts come from the manifests and are exact for what is read. Only
+ * lookups of codes in the lists read the release.
  */
 import type { Explanation } from '../answers/analytics.ts'
 import type { QueryMeta } from '../answers/meta.ts'

@@ -38,6 +38,7 @@ import { statesOfFilters } from './facility-states.ts'
 import { resolveCodes } from './member-codes.ts'
 import { readCensusPopulation } from './peers.ts'
 import { describePrices, readPriceIndex } from './prices.ts'
+import { noteUnlistedCodes } from './unlisted-codes.ts'
 
 export { readPin } from '../query/analytics/request.ts'
 
@@ -87,7 +88,8 @@ export async function prepareQuery(parsed: AnalyticsQuery, parts: AnswerParts): 
     priceIndex,
     censusPopulation,
   })
-  return { query, plan, normalised: normaliseQuery(query) }
+  const notes = [...plan.notes, ...(await noteUnlistedCodes(query, parts))]
+  return { query, plan: { ...plan, notes }, normalised: normaliseQuery(query) }
 }
 
 async function readEstimateYears(parts: AnswerParts): Promise<number[]> {

@@ -338,6 +338,14 @@ const VALUES = {
     en: ({ dataset, capability }, name) =>
       `${name(dataset)}: causes left out, because the key lacks the capability ${capability}.`,
   }),
+  codes_not_listed: declare({
+    when: 'A filter has codes that the release does not list, `more` besides those named. They select nothing.',
+    params: { dimension: 'code', codes: 'codes', more: 'count' },
+    pt: ({ dimension, codes, more }, name) =>
+      `${name(dimension)}: códigos que a versão não lista e que nada selecionam: ${codes.join(', ')}${more === 0 ? '' : ` (e mais ${more})`}; confira o filtro.`,
+    en: ({ dimension, codes, more }, name) =>
+      `${name(dimension)}: codes that the release does not list and that select nothing: ${codes.join(', ')}${more === 0 ? '' : ` (and ${more} more)`}; check the filter.`,
+  }),
   totals_ignore_having: declare({
     when: 'A query has conditions on values and totals.',
     params: {},

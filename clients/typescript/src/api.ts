@@ -3447,7 +3447,7 @@ export interface components {
              * @description Which note it is; docs/analytics.md says when each is due and what it carries.
              * @enum {string}
              */
-            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "population_type_not_imported" | "totals_of_all_periods" | "empty_file" | "partial_residence" | "partial_occurrence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "causes_left_out" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "fetal_deaths_without_month" | "births_without_month" | "gestation_break" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_of_all_funds" | "transfers_missing_municipalities";
+            code: "not_collected" | "not_carried" | "sus_link_not_published" | "dataset_not_imported" | "population_type_not_imported" | "totals_of_all_periods" | "empty_file" | "partial_residence" | "partial_occurrence" | "single_state_release" | "newest_periods_differ" | "range_without_months" | "range_narrowed" | "incomplete_period" | "months_covered" | "change_not_collected" | "no_change_without_period" | "population_by_age_source" | "population_by_age_not_imported" | "no_estimate" | "earlier_estimate" | "far_denominator" | "standardized" | "territory_edition" | "null_rows" | "no_share" | "no_limits" | "comparator_not_collected" | "peers" | "preliminary" | "repeated_events" | "causes_left_out" | "codes_not_listed" | "totals_ignore_having" | "mixed_sus_quantities" | "negative_beds" | "constant_prices" | "no_price_index" | "deaths_without_month" | "fetal_deaths_without_month" | "births_without_month" | "gestation_break" | "transfers_by_year" | "transfers_year_to_date" | "transfers_missing_funds" | "transfers_of_all_funds" | "transfers_missing_municipalities";
             /** @description The note as a sentence, in the requested language. */
             message: string;
             /** @description true: the note is about the months that values are compared with. */
@@ -3489,6 +3489,8 @@ export interface components {
             /** @enum {string} */
             comparator?: "country" | "region" | "state" | "health_macroregion" | "health_region" | "peers";
             capability?: string;
+            codes?: string[];
+            more?: number;
             period?: string;
             records?: number;
             prices_of?: string;
