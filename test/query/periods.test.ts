@@ -79,6 +79,20 @@ t.test('flows are summed over the months that a filter leaves of a period', asyn
     'a month as a share of its quadrimester',
   )
   t.same(both.totals?.[1]?.data[0]?.metrics.admissions, sum([march, april, may]))
+  const shares = {
+    metrics: ['admissions'],
+    group_by: ['reference_period', 'reference_quadrimester'],
+    filters: [inStates('RR')],
+  }
+  const ofIncomplete = await ask({ ...shares, share_of: ['reference_quadrimester'] })
+  t.same(valuesOf(ofIncomplete, 'admissions__share'), [null, null, null])
+  t.match(noteOf(ofIncomplete, 'incomplete_period'), {
+    status: 'incomplete',
+    incomplete_periods: ['2026-C1', '2026-C2'],
+  })
+  const allowed = await ask({ ...shares, share_of: ['reference_quadrimester'], incomplete: 'allow' })
+  t.equal(valuesOf(allowed, 'admissions__share')[2], 100)
+  t.match(noteOf(allowed, 'incomplete_period'), { status: 'partial' }, 'a month is all that was collected')
 })
 
 t.test('a period with a month that was not collected is null, unless that is allowed', async (t) => {

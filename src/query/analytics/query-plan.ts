@@ -110,7 +110,7 @@ export function planQuery(
       : planComparator(rows, query.compare_to, view, capabilities, { ...context, ...monthsOf(rows) })
   const notes = [
     ...rows.notes,
-    ...totals.flatMap((total) => total.notes),
+    ...[...totals, ...(shareBase === null ? [] : [shareBase])].flatMap((level) => level.notes),
     ...noteMissingShares(rows),
     ...noteFunds(rows, [...totals, shareBase, comparator?.plan ?? null]),
     ...noteLimits(rows),
