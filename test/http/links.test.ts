@@ -240,6 +240,15 @@ t.test('wrong requests for a link say what is taken', async (t) => {
       status: 400,
       body: { errors: [{ pointer: '/expires' }] },
     })
+  const english = await client.post(
+    '/v1/links',
+    { address: '/v1/states', expires: '2020-01-01' },
+    { 'accept-language': 'en' },
+  )
+  t.equal(
+    english.body.detail,
+    '/expires must be a day (2027-01-31) or a time (2027-01-31T12:00:00Z) within the next 366 days.',
+  )
   t.equal((await client.post('/v1/links', { address: '/v1/states' }, { authorization: '' })).status, 401)
 })
 

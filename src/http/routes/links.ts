@@ -55,8 +55,8 @@ async function answerLink(
 ): Promise<DataResult> {
   if (key === null) throw new AppError('unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' } })
   const { address, scope, form, expires } = parseBody(linkSchema, body)
-  const invalidField = (pointer: string, pt: string, error: KeysError): AppError =>
-    new AppError('invalid_request', { errors: [{ pointer, message: both(pt, error.message) }] })
+  const invalidField = (pointer: string, pt: string, en: string, cause: KeysError): AppError =>
+    new AppError('invalid_request', { errors: [{ pointer, message: both(pt, en) }], cause })
   let expiresMs = defaultExpiry()
   try {
     if (expires !== undefined) expiresMs = Date.parse(parseExpiry(expires))
@@ -67,6 +67,7 @@ async function answerLink(
     throw invalidField(
       '/expires',
       `deve ser um dia (2027-01-31) ou um momento (2027-01-31T12:00:00Z) nos próximos ${LINK_DAYS_MAX} dias`,
+      `must be a day (2027-01-31) or a time (2027-01-31T12:00:00Z) within the next ${LINK_DAYS_MAX} days`,
       error,
     )
   }
@@ -94,6 +95,9 @@ async function answerLink(
       scope === 'release'
         ? 'deve estar abaixo de /v1/releases/ID/, como /v1/releases/ID/metadata.jsonld'
         : 'deve ser um caminho da API com seus parâmetros, como /v1/states, sem access_token',
+      scope === 'release'
+        ? 'must be below /v1/releases/ID/, such as /v1/releases/ID/metadata.jsonld'
+        : 'must be a path of the API with its parameters, such as /v1/states, without access_token',
       error,
     )
   }
