@@ -418,6 +418,13 @@ t.test('what cannot be answered is refused where it stands', async (t) => {
     ],
     [grouped({ g: groupsOf(['XX']) }), '/groupings/g/groups/0/members/0', /não é um estado/],
     [
+      grouped(Object.fromEntries(Array.from({ length: 7 }, (_, index) => [`g${index}`, state])), {
+        group_by: ['g0'],
+      }),
+      '/groupings',
+      /um objeto de no máximo 6 agrupamentos/,
+    ],
+    [
       grouped({
         g: { dimension: 'municipality', groups: [{ code: 'A', name: 'A', members: [1400100, 9999999] }] },
       }),

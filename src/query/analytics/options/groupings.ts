@@ -83,9 +83,11 @@ const groupingItem = componentAs(
   }),
   'Grouping',
 )
-export const groupingsField = z
-  .record(nameText, groupingItem)
-  .refine((groupings) => Object.keys(groupings).length <= GROUPINGS_MAX)
+export const groupingsField = takes(
+  z.record(nameText, groupingItem).refine((groupings) => Object.keys(groupings).length <= GROUPINGS_MAX),
+  `um objeto de no máximo ${GROUPINGS_MAX} agrupamentos por nome`,
+  `an object of at most ${GROUPINGS_MAX} groupings by name`,
+)
   .optional()
   .describe(
     `Up to ${GROUPINGS_MAX} groups of members by name, for group_by: everything is computed again for each group, rates over the population of its members.`,
