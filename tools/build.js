@@ -8,8 +8,8 @@
  * tools/build-tests.js builds the tests in the same way: `forNode`.
  */
 import { createHash } from 'node:crypto'
-import { cpSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -20,14 +20,27 @@ const { build } = await import('esbuild').catch((error) => {
   )
   process.exit(process.env.npm_lifecycle_event === 'prepare' ? 0 : 1)
 })
-/** @returns digest of what answers come from: the sources and the versions of packages */
-function digestSources() {
+/** @returns digest of files below folders whose names match, and of the versions of packages */
+function digestFiles(folders, pattern) {
   const digest = createHash('sha256')
-  const sources = readdirSync(join(root, 'src'), { recursive: true }).filter((path) => /\.tsx?$/.test(path))
-  for (const path of [...sources.sort().map((path) => join('src', path)), 'package-lock.json'])
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && pattern.test(entry.name))
+      .map((entry) => relative(root, join(entry.parentPath, entry.name))),
+  )
+  for (const path of [...files.sort(), 'package-lock.json'])
     digest.update(`${path}\n`).update(readFileSync(join(root, path)))
   return digest.digest('hex').slice(0, 16)
 }
+const BUILT_FROM = join(root, 'dist/built-from.txt')
+const everything = digestFiles(['src', 'tools'], /./)
+// `npx sus-data` in a clone runs `prepare` as well: a server may run from the dist/ that is there.
+if (
+  process.env.npm_lifecycle_event === 'prepare' &&
+  existsSync(BUILT_FROM) &&
+  readFileSync(BUILT_FROM, 'utf8') === everything
+)
+  process.exit(0)
 /** How modules that Node.js runs are built. */
 export const forNode = {
   absWorkingDir: root,
@@ -48,7 +61,8 @@ export const forNode = {
   target: 'node20.19',
   sourcemap: 'linked',
   sourcesContent: false,
-  define: { SUS_DATA_BUILD: JSON.stringify(digestSources()) },
+  // Answers come from the sources and the packages.
+  define: { SUS_DATA_BUILD: JSON.stringify(digestFiles(['src'], /\.tsx?$/)) },
   logLevel: 'warning',
 }
 rmSync(new URL('../dist', import.meta.url), { recursive: true, force: true })
@@ -79,3 +93,4 @@ await build({
   target: ['es2022'],
   logLevel: 'warning',
 })
+writeFileSync(BUILT_FROM, everything)
