@@ -49,12 +49,12 @@ async function startLogging(t: Test) {
   })
   const { child, port, log } = await startServerProcess(small.releasesDir, { env: { SUS_LOG_LEVEL: 'info' } })
   t.teardown(() => child.kill('SIGKILL'))
-  const linesWith = async (text: string): Promise<string[]> => {
+  const linesWith = async (text: string, looks = 100): Promise<string[]> => {
     const found = (): string[] =>
       log()
         .split('\n')
         .filter((line) => line.includes(text))
-    for (let look = 0; look < 100 && found().length === 0; look += 1) await wait(50)
+    for (let look = 0; look < looks && found().length === 0; look += 1) await wait(50)
     return found()
   }
   return { secret, child, port, linesWith }
@@ -78,6 +78,9 @@ t.test('a client that leaves before its report is made is no error of the log', 
   t.not(found.length, 0)
   for (const line of found)
     t.match(JSON.parse(line), { level: 'info', code: 'query_timeout', msg: 'the client has left' })
+  const counted = await linesWith('"status":499')
+  t.equal(counted.length, found.length, 'none counts as an error of the server')
+  t.same(await linesWith('"status":504', 1), [])
   child.kill('SIGTERM')
 })
 

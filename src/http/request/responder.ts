@@ -25,6 +25,9 @@ export interface Responder {
 
 const NO_HEADERS = {}
 
+/** Status in log and metrics of a request whose client left before its answer; proxies use the same. No error of the server. */
+const CLIENT_LEFT = 499
+
 /** Node.js gives a download this error when its connection ends before the last byte has left. */
 const isEndOfConnection = (error: unknown): error is NodeJS.ErrnoException =>
   error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
@@ -115,9 +118,11 @@ export function createResponder(
     if (error.code === 'overloaded') {
       metrics.countOverloaded(stateOf(request).route ?? 'none')
       logger?.warn({ request_id: request.id, code: error.code }, 'refused')
-    } else if (error.code === 'query_timeout' && reply.raw.destroyed)
+    } else if (error.code === 'query_timeout' && reply.raw.destroyed) {
       logger?.info({ request_id: request.id, code: error.code }, 'the client has left')
-    else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
+      observe(request, CLIENT_LEFT)
+      return
+    } else if (ERRORS[error.code].status >= 500 && error.code !== 'not_ready')
       logger?.error({ request_id: request.id, code: error.code, err: error.cause ?? error }, 'failed')
     const state = stateOf(request)
     state.tag = null
