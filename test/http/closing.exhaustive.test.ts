@@ -155,8 +155,15 @@ t.test('a server that cannot stop is killed, and its log says what it waits for'
 })
 
 /** A request whose body does not arrive: the server that gets it is asked to stop at once. */
-async function stopWithinRequest(): Promise<{ seconds: number; code: number | null; text: string }> {
-  const { child, port, ended } = await startServerProcess(small.releasesDir)
+async function stopWithinRequest(): Promise<{
+  seconds: number
+  code: number | null
+  text: string
+  log: string
+}> {
+  const { child, port, ended, log } = await startServerProcess(small.releasesDir, {
+    env: { SUS_LOG_LEVEL: 'info' },
+  })
   const socket = connect(port, '127.0.0.1')
   let text = ''
   socket.on('data', (chunk: Buffer) => {
@@ -172,7 +179,7 @@ async function stopWithinRequest(): Promise<{ seconds: number; code: number | nu
   const began = performance.now()
   child.kill('SIGTERM')
   const code = await ended
-  return { seconds: (performance.now() - began) / 1000, code, text }
+  return { seconds: (performance.now() - began) / 1000, code, text, log: log() }
 }
 // It takes the half minute that a request may take, so the hand-overs run meanwhile.
 const slowRequest = stopWithinRequest()
@@ -220,8 +227,15 @@ async function checkEnd(t: Test, { ended, log }: ServerProcess): Promise<void> {
 }
 
 t.test('a request that never arrives does not hold a server that stops', async (t) => {
-  const { seconds, code, text } = await slowRequest
+  const { seconds, code, text, log } = await slowRequest
   t.equal(code, 0)
   t.match(text, /^HTTP\/1\.1 408 [\s\S]*"code":"request_timeout"/)
+  const id = /x-request-id: (\S+)/.exec(text)?.[1] ?? ''
+  const lines = log.split('\n').filter((line) => line.includes(id))
+  t.match(
+    lines.map((line) => JSON.parse(line)),
+    [{ route: '/v1/analytics/query', status: 408 }],
+    'the log knows the answer by its id',
+  )
   t.ok(seconds < 50, `${seconds.toFixed(1)} s`)
 })

@@ -31,14 +31,14 @@ export interface Connection {
   unread: Buffer | null
   isQueued: boolean
   /** Answers malformed input and closes the connection, after all earlier requests are answered. */
-  answerParseError: (() => void) | null
+  answerParseError: ((current: null) => void) | null
 }
 
 export interface ConnectionQueue {
   readonly accept: Listener
   readonly connect: (socket: Socket) => void
-  /** Handles 'clientError'. Its answer waits for earlier answers of the connection. */
-  readonly fail: (socket: Socket, answer: () => void) => void
+  /** Handles 'clientError'. Its answer waits for earlier answers of the connection; it gets the exchange whose body is wrong or late. */
+  readonly fail: (socket: Socket, answer: (current: Exchange | null) => void) => void
   /** @returns whether requests wait behind the one being answered */
   readonly hasPipelined: (socket: Socket) => boolean
   readonly startedCount: () => number
@@ -81,7 +81,7 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
     const answer = connection.answerParseError
     connection.answerParseError = null
     dropInput(connection)
-    answer?.()
+    answer?.(null)
   }
   const enqueue = (connection: Connection): void => {
     if (!connection.isQueued) queue.push(connection)
@@ -199,7 +199,7 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
       // The error concerns the body of the request being answered.
       const concernsCurrent = current != null && !current[0].complete && !current[1].headersSent
       if (connection === undefined || concernsCurrent || (!current && connection.waiting.length === 0))
-        return answer()
+        return answer(concernsCurrent ? current : null)
       connection.unread = null
       connection.answerParseError = answer
     },

@@ -11,6 +11,7 @@ import {
   KEEP_ALIVE_MS,
   REQUEST_TIMEOUT_CODE,
   REQUEST_TIMEOUT_MS,
+  refuseSlowBody,
   refuseTunnel,
 } from './socket-errors.ts'
 
@@ -34,7 +35,10 @@ export function createConnections(): Connections {
   const rejectMalformedInput: Connections['rejectMalformedInput'] = (error, socket) => {
     // A timeout does not apply while received bytes wait in our queue: the client has already sent them.
     if (error.code === REQUEST_TIMEOUT_CODE && hasPipelined(socket)) return
-    queue?.fail(socket, () => answerSocketError(error, socket))
+    queue?.fail(socket, (current) => {
+      const isLateBody = error.code === REQUEST_TIMEOUT_CODE && current !== null
+      if (!isLateBody || !refuseSlowBody(...current)) answerSocketError(error, socket)
+    })
   }
   return {
     createServer(listener) {

@@ -4,7 +4,7 @@
  * connection closes. It never quotes the input.
  */
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { AppError, both, type ErrorCode } from '../../errors.ts'
 import { describeProblem } from '../request/problem.ts'
@@ -36,6 +36,18 @@ export function answerSocketError(error: { readonly code?: string | undefined },
       ? both('O que foi enviado não é um pedido HTTP/1.1.', 'What was sent is not an HTTP/1.1 request.')
       : undefined
   endWithProblem(socket, new AppError(code, detail === undefined ? {} : { detail }))
+}
+
+/**
+ * Ends the reading of a body that is late, so that its request is answered, logged and counted as any other.
+ * @returns false when nothing reads the body yet
+ */
+export function refuseSlowBody(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.listenerCount('error') === 0) return false
+  // Node.js would keep the connection for the rest of the body.
+  response.shouldKeepAlive = false
+  request.emit('error', new AppError('request_timeout'))
+  return true
 }
 
 /** Answers CONNECT. Without a listener, Node.js closes the connection without an answer. */
