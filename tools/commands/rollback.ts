@@ -1,6 +1,9 @@
 /** `sus-data rollback`: promotes the release that was in service before, after verifying it. */
-import { previousRelease, promoteRelease } from '../../src/release/promote.ts'
+import { join } from 'node:path'
+import { lookAtPointerSync, POINTER } from '../../src/release/pointer.ts'
+import { previousRelease, promotedReleases, promoteRelease } from '../../src/release/promote.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
+import { PROMOTIONS } from '../../src/release/writer.ts'
 import { readSettings } from '../../src/settings.ts'
 import { checkTrust } from '../../src/trust/release-notes.ts'
 import { type Command, UsageError } from '../command.ts'
@@ -15,8 +18,19 @@ export const command: Command = {
     const settings = readSettings()
     const { releasesDir } = settings
     const recorder = await openRecorder(releasesDir, settings)
+    const pointer = lookAtPointerSync(releasesDir)
+    const last = (await promotedReleases(releasesDir)).find((one) => one !== pointer.id)
+    const remedy =
+      last === undefined ? '' : `; sus-data promote ${last} puts the last one of ${PROMOTIONS} in service`
+    if (pointer.problem !== null)
+      throw new UsageError(`${join(releasesDir, POINTER)} ${pointer.problem}${remedy}`)
     const id = await previousRelease(releasesDir)
-    if (id === null) throw new UsageError('no release was in service before this one')
+    if (id === null)
+      throw new UsageError(
+        last === undefined
+          ? 'no release was in service before this one'
+          : `${PROMOTIONS} has no promotion of ${pointer.id ?? 'the release in service'}, so which one was before it is not known${remedy}`,
+      )
     const manifest = await verifyRelease(releasesDir, id)
     for (const component of Object.values(manifest.components)) await verifyRelease(releasesDir, component)
     const releaseIds = await withComponents(releasesDir, id)
