@@ -231,8 +231,13 @@ async function updateRelease(
   const promoted: UpdateResult = { result: 'promoted', ...base, release_id: analytics }
   if (keep === null) return promoted
   onStep('prune')
-  const { removable, freed_bytes } = await prune(settings, { keep, apply: true })
-  return { ...promoted, pruned: { releases: removable.length, bytes: freed_bytes } }
+  try {
+    const { removable, freed_bytes } = await prune(settings, { keep, apply: true })
+    return { ...promoted, pruned: { releases: removable.length, bytes: freed_bytes } }
+  } catch (error) {
+    // The release is in service: the update has done its work, whatever keeps old releases from going.
+    return { ...promoted, notes: [...(base.notes ?? []), `Nothing was pruned: ${(error as Error).message}`] }
+  }
 }
 
 interface State {
