@@ -1,8 +1,9 @@
 /**
  * A group of municipalities that a visitor makes: codes and names pasted as text. In: the text and the municipalities of the release.
- * Out: the codes that it names, and the lines that name none or several. Pure.
+ * Out: the codes that it names, and the lines that name none or several.
  */
-import type { Member } from './api.ts'
+import { type Api, type Member, type Problem, queryString } from './api.ts'
+import { formatNumber, type Language } from './numbers.ts'
 
 export interface OwnGroup {
   readonly name: string
@@ -16,13 +17,14 @@ export interface OwnGroup {
 /** Code of the group among the grouped dimensions of a question. */
 export const GROUP = 'group'
 export const GROUP_DIMENSIONS = ['municipality', 'residence_municipality'] as const
-/** An address with more codes would be longer than servers take. */
+/** An address with more codes would be longer than servers take. A larger group is refused, because a part of it would be another group. */
 export const GROUP_CODES_MAX = 500
+/** Largest number of characters of the pasted text. */
 export const PASTE_MAX = 20_000
 
 /** @param readText reads a parameter of the address @returns null when no field of a group is filled in */
 export function readGroup(readText: (name: string) => string, codes: readonly string[]): OwnGroup | null {
-  const paste = readText('group.paste').slice(0, PASTE_MAX)
+  const paste = readText('group.paste')
   const name = readText('group.name').slice(0, 60)
   if (codes.length === 0 && paste === '' && name === '') return null
   const of = GROUP_DIMENSIONS.find((dimension) => dimension === readText('group.of')) ?? 'municipality'
@@ -103,9 +105,73 @@ export function resolveLines(
   const unresolved: UnresolvedLine[] = []
   for (const line of linesOf(text)) {
     const digits = /^\d{6,7}$/.test(line) ? byCode.get(line) : undefined
-    const found = digits === undefined ? (byName.get(normalise(line)) ?? []) : [digits]
+    const alike = digits === undefined ? (byName.get(normalise(line)) ?? []) : [digits]
+    // Goiana and Goianá are two municipalities, which only their accents tell apart.
+    const exact = alike.filter(({ name }) => name === line.normalize('NFC'))
+    const found = exact.length === 0 ? alike : exact
     if (found.length === 1) codes.add(String(found[0]?.code))
     else unresolved.push({ text: line, candidates: found })
   }
   return { codes: [...codes], unresolved }
+}
+
+const REFUSALS = {
+  codes: {
+    pt: (count: string, most: string) => `O grupo tem ${count} municípios; cabem ${most}.`,
+    en: (count: string, most: string) => `The group has ${count} municipalities; ${most} fit.`,
+  },
+  paste: {
+    pt: (count: string, most: string) => `O texto colado tem ${count} caracteres; cabem ${most}.`,
+    en: (count: string, most: string) => `The pasted text has ${count} characters; ${most} fit.`,
+  },
+} as const
+
+interface ResolvedGroup {
+  readonly group: OwnGroup | null
+  readonly unresolved: readonly UnresolvedLine[]
+  /** Why the group is too large to be answered, or null. */
+  readonly refusal: Problem | null
+}
+
+/** Looks up the municipalities that a visitor pasted. @returns the group with their codes; a group that is too large stays as it is */
+export async function resolveGroup(
+  api: Api,
+  group: OwnGroup | null,
+  release: string,
+  language: Language,
+): Promise<ResolvedGroup> {
+  const refuse = (part: keyof typeof REFUSALS, count: number, most: number): ResolvedGroup => {
+    const show = (value: number): string => formatNumber(value, 0, language)
+    const detail = REFUSALS[part][language](show(count), show(most))
+    return { group, unresolved: [], refusal: { status: 400, code: 'large_group', title: '', detail } }
+  }
+  const { codes = [], paste = '' } = group ?? {}
+  if (paste.length > PASTE_MAX) return refuse('paste', paste.length, PASTE_MAX)
+  const found =
+    paste === '' ? { codes: [], unresolved: [] } : resolveLines(paste, await listAll(api, release))
+  const all = [...new Set([...codes, ...found.codes])]
+  if (all.length > GROUP_CODES_MAX) return refuse('codes', all.length, GROUP_CODES_MAX)
+  const { unresolved } = found
+  const resolved =
+    group === null ? null : { ...group, codes: all, paste: unresolved.map(({ text }) => text).join('\n') }
+  return { group: resolved, unresolved, refusal: null }
+}
+
+/** @returns the municipalities of a release; '' is the one in service */
+async function listAll(api: Api, release: string): Promise<readonly Member[]> {
+  const municipalities: Member[] = []
+  for (let hasMore = true; hasMore; ) {
+    const page = queryString({
+      limit: '250',
+      offset: String(municipalities.length),
+      expected_release_id: release,
+    })
+    const { data, pagination } = await api.get<{
+      readonly data: readonly Member[]
+      readonly pagination: { readonly has_more: boolean }
+    }>(`/v1/analytics/dimensions/municipality/values${page}`)
+    municipalities.push(...data)
+    hasMore = pagination.has_more && data.length > 0
+  }
+  return municipalities.filter(({ code }) => code !== null)
 }

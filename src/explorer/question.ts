@@ -6,7 +6,7 @@
 
 import { type Analysis, bodyOfAnalysis, NO_ANALYSIS, paramsOfAnalysis, readAnalysis } from './analysis.ts'
 import { monthBefore } from './numbers.ts'
-import { bodyOfGroup, GROUP, GROUP_CODES_MAX, type OwnGroup, paramsOfGroup, readGroup } from './own-group.ts'
+import { bodyOfGroup, GROUP, type OwnGroup, paramsOfGroup, readGroup } from './own-group.ts'
 
 export const VIEWS = ['table', 'bars', 'lines', 'multiples', 'heat', 'scatter', 'funnel', 'map'] as const
 export type View = (typeof VIEWS)[number]
@@ -121,14 +121,14 @@ const codesOf = (values: readonly string[]): string[] => itemsOf(values).filter(
 export function readQuestion(search: string): Question {
   const params = new URLSearchParams(search)
   const readText = (name: string): string => (params.get(name) ?? '').trim()
-  // A row or filter that is left out would answer another question, so the API refuses codes that do not exist.
+  // A row, filter or member that is left out would answer another question, so the API refuses codes that do not exist.
   const filters: Record<string, string[]> = Object.create(null)
   for (const name of new Set(params.keys())) {
     if (!name.startsWith('in.')) continue
     const codes = itemsOf(params.getAll(name))
     if (codes.length > 0) filters[name.slice(3)] = codes
   }
-  const group = readGroup(readText, codesOf(params.getAll('group.in')).slice(0, GROUP_CODES_MAX))
+  const group = readGroup(readText, itemsOf(params.getAll('group.in')))
   const view = VIEWS.find((name) => name === readText('view')) ?? 'table'
   return {
     metrics: codesOf(params.getAll('m')),

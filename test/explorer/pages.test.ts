@@ -14,6 +14,9 @@ import { makeSmallRelease } from '../fixtures/small-release.ts'
 const server = await startExplorer({ release: await makeSmallRelease('admissions') })
 t.teardown(() => server.close())
 
+interface Answered {
+  readonly dimensions: { readonly municipality: { readonly code: number } }
+}
 interface Answer {
   readonly status: number
   readonly html: string
@@ -531,6 +534,42 @@ t.test(
     t.match(textOf((await get(chosen.replaceAll('&amp;', '&'))).html), 'Norte: 3 municípios')
   },
 )
+
+t.test('a group that is too large is refused, and nothing of it is left out', async (t) => {
+  const { data } = await ask({ metrics: ['facilities_count'], group_by: ['municipality'], limit: 501 })
+  const codes: number[] = data.map((row: Answered) => row.dimensions.municipality.code)
+  const at = async (group: string): Promise<string> =>
+    (await get(`/explorer?m=facilities_count&group.name=G&${group}`)).html
+  const pasted = await at(`group.paste=${codes.join('%0A')}`)
+  t.match(textOf(pasted), 'O grupo tem 501 municípios; cabem 500.')
+  t.notMatch(pasted, '<table', 'no answer')
+  t.match(pasted, new RegExp(`<textarea[^>]*>${codes.join('\\n')}</textarea>`), 'the text stays')
+  t.match(
+    textOf(await at(`group.in=${codes.join(',')}&lang=en`)),
+    'The group has 501 municipalities; 500 fit.',
+  )
+  t.match(textOf(await at(`group.in=${codes.slice(1).join(',')}`)), 'G: 500 municípios')
+  t.match(
+    textOf(await at('group.in=1200401%201600303,1400100')),
+    'Grupo de municípios : “1200401 1600303” deve ser um código do IBGE',
+  )
+  const { api } = listeningApi()
+  const paste = 'Boa Vista, RR\n'.repeat(1500)
+  const search = `?m=facilities_count&group.paste=${encodeURIComponent(paste)}`
+  const loaded = await loadVisit({ path: '/explorer', search }, api, { isLive: true })
+  const long = (loaded.kind === 'data' ? loaded.data : null) as ExploreData | null
+  t.equal(long?.problem?.detail, 'O texto colado tem 20.999 caracteres; cabem 20.000.')
+  t.equal(long?.question.group?.paste, paste.trim())
+})
+
+t.test('names of a pinned question are those of its release', async (t) => {
+  const { api, paths } = listeningApi()
+  const release = server.release.result.analytics
+  const search = `?m=facilities_count&group.paste=140010&release=${release}`
+  await loadVisit({ path: '/explorer', search }, api, { isLive: true })
+  const lists = paths.filter((path) => path.includes('/municipality/values'))
+  t.ok(lists.length > 0 && lists.every((path) => path.includes(`expected_release_id=${release}`)))
+})
 
 t.test('places side by side have the numbers of their profiles, and one scale a row', async (t) => {
   const profileOf = async (path: string) => {

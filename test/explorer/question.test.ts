@@ -113,6 +113,10 @@ t.test('a group of municipalities: in the address, in the query, and found by co
       { text: '999999', candidates: [] },
     ],
   })
+  const alike = [member(2606200, 'Goiana', 'PE'), member(3127370, 'Goianá', 'MG')]
+  t.same(resolveLines('Goianá', alike), { codes: ['3127370'], unresolved: [] }, 'accents tell them apart')
+  t.same(resolveLines('Goiana', alike), { codes: ['2606200'], unresolved: [] })
+  t.same(resolveLines('GOIANA', alike).unresolved, [{ text: 'GOIANA', candidates: alike }])
   t.end()
 })
 

@@ -17,7 +17,7 @@ import {
 } from '../api.ts'
 import { type FunnelNumbers, loadFunnel } from '../drawings/funnel.tsx'
 import { hasMap, loadMapOutlines } from '../drawings/map.tsx'
-import { GROUP, GROUP_CODES_MAX, type OwnGroup, resolveLines, type UnresolvedLine } from '../own-group.ts'
+import { GROUP, type OwnGroup, resolveGroup } from '../own-group.ts'
 import type { LoadContext } from '../page.ts'
 import type { CellRecords } from '../parts/panels.tsx'
 import type { FormData } from '../parts/question-form.tsx'
@@ -263,34 +263,6 @@ function firstRowsOf({ view, page }: Question): number {
   return Math.min(ALL_ROWS, Math.max(page * PAGE_ROWS, view === 'map' ? 0 : CHART_ROWS))
 }
 
-/** Looks up the municipalities that a visitor pasted. @returns the question with their codes, and the lines that name none or several */
-async function resolveGroup(
-  api: Api,
-  question: Question,
-): Promise<{ readonly question: Question; readonly unresolved: readonly UnresolvedLine[] }> {
-  const { group } = question
-  if (group === null || group.paste === '') return { question, unresolved: [] }
-  const municipalities: Member[] = []
-  for (let hasMore = true; hasMore; ) {
-    const { data, pagination } = await api.get<{
-      readonly data: readonly Member[]
-      readonly pagination: { readonly has_more: boolean }
-    }>(`/v1/analytics/dimensions/municipality/values?limit=${MEMBERS_MAX}&offset=${municipalities.length}`)
-    municipalities.push(...data.filter(({ code }) => code !== null))
-    hasMore = pagination.has_more && data.length > 0
-  }
-  const { codes, unresolved } = resolveLines(group.paste, municipalities)
-  const resolved = {
-    ...group,
-    codes: [...new Set([...group.codes, ...codes])].slice(0, GROUP_CODES_MAX),
-    paste: unresolved.map(({ text }) => text).join('\n'),
-  }
-  return {
-    question: { ...question, group: resolved, groupBy: withGroup(question.groupBy, resolved) },
-    unresolved,
-  }
-}
-
 /** @returns the catalog with the visitor's group as a dimension of the metrics that have its municipalities */
 const withGroupDimension = (catalog: Catalog, group: OwnGroup | null): Catalog =>
   group === null || group.codes.length === 0
@@ -330,12 +302,14 @@ async function loadAnswer(
 }
 
 export async function loadQuestion(context: LoadContext<ExploreData>): Promise<ExploreData> {
-  const { visit, api, isLive } = context
-  const { question: requested, unresolved } = await resolveGroup(api, readQuestion(visit.search))
+  const { visit, api, isLive, language } = context
+  const read = readQuestion(visit.search)
+  const { group, unresolved, refusal } = await resolveGroup(api, read.group, read.release, language)
+  const requested = { ...read, group, groupBy: withGroup(read.groupBy, group) }
   // The map shows why outlines are missing; here they only begin to load.
   if (isLive && requested.view === 'map' && hasMap(requested))
     loadMapOutlines(api, requested).catch(() => null)
-  const answering = loadAnswer(context, requested)
+  const answering = refusal === null ? loadAnswer(context, requested) : Promise.resolve(refusal)
   const [answer, releases, { synthetic, ...found }] = await Promise.all([
     answering,
     loadReleases(api),

@@ -1,6 +1,6 @@
 /** Fields of the question form for a group of municipalities that the visitor pastes. */
 import type { Catalog } from '../api.ts'
-import { GROUP_CODES_MAX, GROUP_DIMENSIONS, PASTE_MAX, type UnresolvedLine } from '../own-group.ts'
+import { GROUP_CODES_MAX, GROUP_DIMENSIONS, type UnresolvedLine } from '../own-group.ts'
 import { change, type Question, withGroup } from '../question.ts'
 import { Choice, type Mark, Picker } from './picker.tsx'
 import { useQuestionHref, useSite } from './site.tsx'
@@ -30,7 +30,7 @@ export function GroupFields(props: {
         ]
   const kinds = GROUP_DIMENSIONS.filter((code) => dimensionOf(catalog, code) !== undefined)
   return (
-    <Picker title={t.group.title} emptyText={t.group.none} marks={marks} isOpen={unresolved.length > 0}>
+    <Picker title={t.group.title} emptyText={t.group.none} marks={marks} isOpen={(group?.paste ?? '') !== ''}>
       {codes.length === 0 ? null : <input type="hidden" name="group.in" value={codes.join(',')} />}
       <label class="choice">
         <span>{t.group.name}</span>
@@ -46,7 +46,7 @@ export function GroupFields(props: {
       />
       <label class="choice">
         <span>{t.group.paste(GROUP_CODES_MAX)}</span>
-        <textarea name="group.paste" rows={4} maxLength={PASTE_MAX} value={group?.paste ?? ''} />
+        <textarea name="group.paste" rows={4} value={group?.paste ?? ''} />
       </label>
       {group === null || unresolved.length === 0 ? null : (
         <div role="status">
