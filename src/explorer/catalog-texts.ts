@@ -3,6 +3,7 @@
  * texts to show. Not here: attributes of records (record-texts.ts) and the pages' texts (texts-pt.ts).
  */
 import { sentenceOf } from '../model/note-sentences.ts'
+import { ANALYSIS_TEXTS } from './analysis.ts'
 import type { Labels, Metric, MetricPart, Note } from './api.ts'
 import { formatMonth, formatNumber, type Language, unitText } from './numbers.ts'
 import { lookUp } from './question.ts'
@@ -39,9 +40,11 @@ export function unitOutsideLabel(
   return unit !== '%' && isInLabel ? '' : unit
 }
 
-/** Population basis → name of the denominator that replaces the census. */
+/** Population basis → name of the denominator that replaces the census, and names of populations that the catalog of some keys lacks. */
 const BASES: Readonly<Record<string, readonly [pt: string, en: string]>> = {
   estimate: ['População estimada', 'Estimated population'],
+  population_census: ['População do censo', 'Census population'],
+  population_by_age: ['População por sexo e idade', 'Population by sex and age'],
   estimate_of_period: ['População estimada do ano do período', 'Estimated population of the period’s year'],
 }
 
@@ -63,7 +66,8 @@ export function formulaText(metric: Metric, catalog: Labels, language: Language,
   const nameOf = (code: string, part?: MetricPart): string => {
     if (part !== undefined) return language === 'pt' ? part.label : part.label_en
     const found = catalog.metrics.find((other) => other.code === code)
-    return found === undefined ? code : language === 'pt' ? found.label : found.label_en
+    if (found === undefined) return lookUp(BASES, code)?.[language === 'pt' ? 0 : 1] ?? code
+    return language === 'pt' ? found.label : found.label_en
   }
   const base = denominator === 'population_census' ? lookUp(BASES, basis) : undefined
   const below = base?.[language === 'pt' ? 0 : 1] ?? nameOf(denominator, denominator_part)
@@ -119,11 +123,18 @@ function withThousands(note: Note, language: Language): Note {
 
 /** @returns the sentence of a note; labels replace codes */
 export function noteText(note: Note, catalog: Labels, language: Language): string {
+  const { compare, comparators } = ANALYSIS_TEXTS[language]
+  const comparisons: Readonly<Record<string, string>> = { ...comparators, compare_to: compare }
   return sentenceOf(withThousands(note, language), language, (code) => {
     const found =
       catalog.metrics.find((metric) => metric.code === code) ??
       catalog.dimensions.find((dimension) => dimension.code === code)
-    if (language === 'en') return found?.label_en ?? datasetName(code, language)
-    return found?.label ?? ATTRIBUTES[code] ?? datasetName(code, language)
+    const attribute = language === 'pt' ? lookUp(ATTRIBUTES, code) : undefined
+    return (
+      (language === 'pt' ? found?.label : found?.label_en) ??
+      attribute ??
+      lookUp(comparisons, code) ??
+      datasetName(code, language)
+    )
   })
 }

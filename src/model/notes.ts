@@ -303,16 +303,18 @@ const VALUES = {
     params: {
       comparator: ['country', 'region', 'state', 'health_macroregion', 'health_region', 'peers'],
     },
-    pt: ({ comparator }) => `Comparação (${comparator}): o que não foi coletado por completo fica sem dado.`,
-    en: ({ comparator }) => `compare_to ${comparator}: what was not collected in full is null.`,
+    pt: ({ comparator }, name) =>
+      `Comparação (${name(comparator)}): o que não foi coletado por completo fica sem dado.`,
+    en: ({ comparator }, name) =>
+      `${name('compare_to')} ${name(comparator)}: what was not collected in full is null.`,
   }),
   peers: declare({
     when: 'Municipalities are compared with their peers.',
     params: { year: 'year' },
-    pt: ({ year }) =>
-      `Comparação (peers): municípios da mesma grande região e da mesma faixa de população do Censo ${year}, tomados juntos, com o da linha; sem população nesse censo, não há pares.`,
-    en: ({ year }) =>
-      `compare_to peers: municipalities of the same major region and the same band of the population of the ${year} census, taken together, with that of the row; without population in that census there are no peers.`,
+    pt: ({ year }, name) =>
+      `Comparação (${name('peers')}): municípios da mesma grande região e da mesma faixa de população do Censo ${year}, tomados juntos, com o da linha; sem população nesse censo, não há pares.`,
+    en: ({ year }, name) =>
+      `${name('compare_to')} ${name('peers')}: municipalities of the same major region and the same band of the population of the ${year} census, taken together, with that of the row; without population in that census there are no peers.`,
   }),
   preliminary: declare({
     when: 'Statuses were requested of metrics whose source usually still revises some of the months.',

@@ -188,6 +188,16 @@ t.test(
     t.ok(wrong.html.includes('<a class="button" href="/explorer?m=bed_capacity_sus&amp;by=state">'))
     const other = textOf((await get(`${cell}admissions;state:AC`)).html)
     t.match(other, 'De onde vem este número : “Internações” não é uma métrica da consulta')
+    const textAt = async (search: string): Promise<string> =>
+      textOf((await get(`/explorer?m=admissions&by=${search}`)).html)
+    t.match(
+      await textAt('facility,sex,age_group,residence_state'),
+      'A métrica Internações não tem juntas as dimensões Estabelecimento, Sexo, Faixa etária',
+    )
+    t.match(
+      await textAt('state,reference_period&from=2026-04&totals=yes&change=-1'),
+      'no nível “Mostrar totais” [Unidade da Federação], porque “Comparar com” compara um período com outro',
+    )
   },
 )
 

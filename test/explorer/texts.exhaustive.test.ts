@@ -9,6 +9,7 @@ import { EMPTY_QUESTION } from '../../src/explorer/question.ts'
 import { ATTRIBUTES } from '../../src/explorer/record-texts.ts'
 import { EN } from '../../src/explorer/texts-en.ts'
 import { PT } from '../../src/explorer/texts-pt.ts'
+import { sentenceOf } from '../../src/model/note-sentences.ts'
 import { RULES } from '../../src/model/rules.ts'
 import type { Text } from '../../src/model/types.ts'
 import { ORIGINS, RULE_TEXTS } from '../../src/query/provenance/derived.ts'
@@ -48,6 +49,10 @@ t.test('every formula and unit of the catalog has Portuguese', async (t) => {
   t.equal(formulaText(rate, catalog, 'pt'), '100.000 × Leitos existentes ÷ População do censo')
   t.equal(formulaText(rate, catalog, 'pt', 'estimate'), '100.000 × Leitos existentes ÷ População estimada')
   t.equal(formulaText(rate, catalog, 'en'), '100,000 × Existing beds ÷ Census population')
+  const others = { ...catalog, metrics: catalog.metrics.filter(({ code }) => !code.startsWith('population')) }
+  for (const metric of others.metrics)
+    for (const language of ['pt', 'en'] as const)
+      t.equal(formulaText(metric, others, language), formulaText(metric, catalog, language), 'for any key')
   const years = catalog.metrics.find(({ code }) => code === 'life_expectancy_at_birth') as Metric
   t.match(formulaText(years, catalog, 'pt'), /^tábua de vida por grupos de idade/, 'not a single division')
   t.equal(unitOutsideLabel(rate, 'pt'), '', 'the label says it')
@@ -83,6 +88,14 @@ t.test('notes of answers are said in Portuguese, by labels', async (t) => {
     t.notMatch(noteText(note, catalog, 'pt'), /\b(not collected|null|rows|the|which|[a-z]+_[a-z]+)\b/)
     t.notMatch(noteText(note, catalog, 'en'), /\b[a-z]+_[a-z]+\b/, 'by labels in English, too')
   }
+  const country: Note = { code: 'comparator_not_collected', comparator: 'country', message: '' }
+  const peers: Note = { code: 'peers', year: 2022, message: '' }
+  t.match(noteText(country, catalog, 'pt'), 'Comparação (o Brasil): ')
+  t.match(noteText(country, catalog, 'en'), 'Compare places with Brazil: ')
+  t.match(noteText(peers, catalog, 'pt'), 'Comparação (municípios semelhantes): ')
+  t.match(noteText(peers, catalog, 'en'), 'Compare places with municipalities alike: ')
+  t.match(sentenceOf(country, 'pt'), 'Comparação (country): ', 'the API has the code')
+  t.match(sentenceOf(peers, 'en'), 'compare_to peers: ')
 })
 
 t.test(

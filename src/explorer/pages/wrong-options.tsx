@@ -39,7 +39,11 @@ export function QuestionProblem(props: {
     over_period: `“${t.overPeriod}”`,
     group_by: `“${t.groupBy}”`,
     population_basis: `“${t.basis}”`,
+    // Portuguese sentences have these words for the query body alone.
+    ...(language === 'pt' ? { totals: `“${t.totals}”`, change: `“${t.change}”` } : {}),
   }
+  // Codes of one word, such as deaths, are words of English sentences.
+  const tokens = language === 'pt' ? /[\p{L}\p{N}_]+/gu : /\w*_\w+/g
   const inWords = (text: string): string =>
     text
       .replaceAll(
@@ -47,7 +51,7 @@ export function QuestionProblem(props: {
         (_, one, or, other) =>
           `over_period (${lookUp(t.over, one) ?? one} ${or} ${lookUp(t.over, other) ?? other})`,
       )
-      .replaceAll(/\w*_\w+/g, (code) => lookUp(names, code) ?? labelOfCode(code))
+      .replaceAll(tokens, (code) => lookUp(names, code) ?? labelOfCode(code))
   const found = errors.map((error) => ({ ...error, part: partOf(error.pointer ?? '', question) }))
   let rest = question
   for (const { part } of found) if (part !== null) rest = change(rest, part.without(rest))
