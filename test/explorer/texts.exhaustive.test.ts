@@ -9,6 +9,8 @@ import { EMPTY_QUESTION } from '../../src/explorer/question.ts'
 import { ATTRIBUTES } from '../../src/explorer/record-texts.ts'
 import { EN } from '../../src/explorer/texts-en.ts'
 import { PT } from '../../src/explorer/texts-pt.ts'
+import { datasetOf } from '../../src/model/datasets.ts'
+import { FACTS } from '../../src/model/declarations.ts'
 import { sentenceOf } from '../../src/model/note-sentences.ts'
 import { RULES } from '../../src/model/rules.ts'
 import type { Text } from '../../src/model/types.ts'
@@ -117,6 +119,16 @@ t.test(
     }
   },
 )
+
+t.test('the key of every record behind a number has Portuguese', (t) => {
+  for (const dataset of Object.keys(FACTS) as (keyof typeof FACTS)[])
+    t.same(
+      datasetOf(dataset).key.filter((field) => !Object.hasOwn(ATTRIBUTES, field)),
+      [],
+      dataset,
+    )
+  t.end()
+})
 
 t.test('both languages have the same texts', async (t) => {
   t.same(Object.keys(EN).sort(), Object.keys(PT).sort())
