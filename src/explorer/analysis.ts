@@ -131,6 +131,8 @@ export const ANALYSIS_TEXTS = {
     peers: (count: string) => `${count} municípios semelhantes`,
     notComparable:
       'Com a média ou o maior valor de vários meses, as versões não são comparadas. Com o último ou o primeiro mês, sim.',
+    sinceMissing: (release: string) =>
+      `A versão ${release}, com que esta pergunta é comparada, não está neste servidor.`,
     limitsOf: (lower: string, upper: string) => `limites ${lower} a ${upper}`,
   },
   en: {
@@ -174,6 +176,8 @@ export const ANALYSIS_TEXTS = {
     peers: (count: string) => `${count} municipalities alike`,
     notComparable:
       'With the mean or the largest value of several months, releases are not compared. With the last or the first month, they are.',
+    sinceMissing: (release: string) =>
+      `The release ${release}, which this question is compared with, is not on this server.`,
     limitsOf: (lower: string, upper: string) => `limits ${lower} to ${upper}`,
   },
 } as const

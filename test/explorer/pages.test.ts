@@ -231,6 +231,7 @@ t.test('options that decide what the numbers mean are in the title, in a frame a
     t.match(rate, 'comparador: a grande região')
   }
   t.match(await textAt('/explorer/embed?m=bed_capacity_sus&by=municipality'), '1–100 de 5.572 linhas')
+  t.match(await textAt('/explorer/embed?m=bed_capacity_sus&by=state&since=gone'), 'A versão gone, com que')
   t.match(
     await textAt('/explorer?m=bed_capacity_sus&by=municipality&in.municipality=2201903,2502201'),
     /Leitos SUS por Município · Bom Jesus \(PI\), Bom Jesus \(PB\)/,
@@ -329,6 +330,12 @@ t.test('what changed since another release is compared on the question of the pa
   const mean = await textAt('m=bed_capacity_sus&by=state&from=2026-04&to=2026-05&over=avg')
   t.match(mean, 'as versões não são comparadas')
   t.notMatch(mean, 'Não foi possível responder')
+  const pinned = `m=bed_capacity_sus&by=state&release=${server.release.result.analytics}`
+  const missing = await get(`/explorer?${pinned}&since=gone`)
+  t.match(textOf(missing.html), 'A versão gone, com que esta pergunta é comparada, não está neste servidor.')
+  t.match(textOf(missing.html), /Acre \d/, 'the answer is there')
+  t.ok(missing.html.includes(`<a class="button" href="/explorer?${pinned.replaceAll('&', '&amp;')}">`))
+  t.notMatch(textOf(missing.html), 'Não foi possível responder')
 })
 
 t.test('a cell leads to its published rows', async (t) => {

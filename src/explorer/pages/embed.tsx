@@ -1,10 +1,10 @@
 /** A question's answer for a frame in another page: title, drawing, table, source, and a link to the question. */
 import type { PageModule } from '../page.ts'
-import { ProblemNotice } from '../parts/layout.tsx'
 import { EMBED_PATH, useQuestionHref, useSite } from '../parts/site.tsx'
 import { ResultTable } from '../parts/table.tsx'
 import { AnswerTitle, Drawing, EXPLORE, Notes, RowCount, rowsOfPage } from './explore.tsx'
 import { type ExploreData, loadQuestion } from './explore-load.ts'
+import { QuestionProblem } from './wrong-options.tsx'
 
 function View({ data }: { readonly data: ExploreData }) {
   const { t } = useSite()
@@ -13,7 +13,7 @@ function View({ data }: { readonly data: ExploreData }) {
   return (
     <>
       <AnswerTitle data={data} />
-      {problem === null ? null : <ProblemNotice problem={problem} />}
+      {problem === null ? null : <QuestionProblem problem={problem} question={question} catalog={catalog} />}
       {answer === null ? null : (
         <>
           <Drawing data={data} answer={answer} />

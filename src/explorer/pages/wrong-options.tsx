@@ -6,7 +6,7 @@ import { ANALYSIS_TEXTS, NO_ANALYSIS } from '../analysis.ts'
 import type { Catalog, Problem } from '../api.ts'
 import { formatMonth } from '../numbers.ts'
 import { ProblemNotice } from '../parts/layout.tsx'
-import { changeName } from '../parts/question-form.tsx'
+import { changeName, shortId } from '../parts/question-form.tsx'
 import { useQuestionHref, useSite } from '../parts/site.tsx'
 import { dimensionOf, labelOf, metricOf } from '../parts/table.tsx'
 import { change, lookUp, type Question, withGroup } from '../question.ts'
@@ -31,6 +31,21 @@ export function QuestionProblem(props: {
   const { t, language, href } = useSite()
   const questionHref = useQuestionHref()
   const errors = problem.errors ?? []
+  // A pinned release that is missing leaves no page; here the answer is there, and its comparison is not.
+  if (problem.code === 'release_mismatch' && question.since !== '')
+    return (
+      <section class="problem" role="alert">
+        <h2>
+          {t.since} {shortId(question.since)}
+        </h2>
+        <p>{ANALYSIS_TEXTS[language].sinceMissing(question.since)}</p>
+        <p class="downloads">
+          <a class="button" href={questionHref({ ...question, since: '' })}>
+            {t.withoutWrong}
+          </a>
+        </p>
+      </section>
+    )
   if (problem.status !== 400 || errors.length === 0) return <ProblemNotice problem={problem} />
   const labelOfCode = (code: string): string =>
     labelOf(metricOf(catalog, code) ?? dimensionOf(catalog, code), language) || code
