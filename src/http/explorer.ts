@@ -169,10 +169,12 @@ export function createExplorer(
     const api = key === null ? null : apiOf(inject, `Bearer ${key}`, language)
     if (path === FEED) return api === null ? null : answerFeed(api, headers, language)
     const format = FORMATS.find((name) => name === new URLSearchParams(search).get('format'))
-    if (format !== undefined) {
+    const question = readQuestion(search)
+    // Pasted names are looked up for the page. An export without them would answer another question.
+    if (format !== undefined && (question.group?.paste ?? '') === '') {
       const query = new URLSearchParams({
         format,
-        q: JSON.stringify(bodyOf(readQuestion(search))),
+        q: JSON.stringify(bodyOf(question)),
         lang: language,
       })
       return {

@@ -898,6 +898,9 @@ t.test('the same address in another format', async (t) => {
   const workbook = await fetch(`${server.address}/explorer?m=bed_capacity_existing&by=state&format=xlsx`)
   t.match(workbook.headers.get('content-type'), /spreadsheetml/)
   t.match(workbook.headers.get('x-report-fingerprint'), /^[0-9a-f]{64}$/)
+  const pasted = await get('/explorer?m=bed_capacity_existing&group.paste=Boa+Vista&format=csv')
+  t.equal(pasted.status, 200, 'pasted names are looked up before anything is exported')
+  t.match(pasted.html, '<html')
 
   const firstLineOf = async (path: string, browser: string): Promise<string> => {
     const file = await fetch(server.address + path, { headers: { 'accept-language': browser } })
