@@ -1,7 +1,7 @@
 /**
  * `npm run answers`: records the responses of a running server, and compares those of another server with them.
  *
- *   record  --url URL --key KEY --limited KEY --out DIR     sends about 600 requests chosen from the server's own data
+ *   record  --url URL --key KEY --limited KEY --out DIR     sends requests chosen from the server's own data
  *   compare --url URL --key KEY --limited KEY --with DIR    sends the recorded requests; exit 1 when responses differ
  *
  * KEY must have all capabilities; the key of --limited only geo, facilities, equipment_inventory and analytics (catalog and
@@ -45,7 +45,7 @@ const target: Target = {
 }
 const bodyFile = (index: number): string => join(resolve(folder), 'bodies', String(index).padStart(4, '0'))
 const report = (done: number): void => {
-  if (done % 100 === 0) print(`${done} asked`)
+  if (done % 100 === 0) print(`${done} requests sent`)
 }
 const ids = await readIds(target)
 
