@@ -76,7 +76,7 @@ export const lineageSchema = componentAs(
       .boolean()
       .default(false)
       .describe(
-        'Of records that were added up from many published rows: how many rows each is of, and how to find them in the file.',
+        'true: for records that were added up from many published rows, the number of rows of each and how to find them in the file.',
       ),
     limit: z.number().int().min(1).max(1000).default(100),
   }),

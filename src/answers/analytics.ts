@@ -86,9 +86,9 @@ const comparedValue = componentAs(
     causes: z.array(
       z.strictObject({
         side: metricSide,
-        cause: oneOf(CAUSES, 'What happened to the records.'),
+        cause: oneOf(CAUSES, 'Event that changed the records.'),
         records: count('Records.'),
-        delta: z.number().describe('What they add to the side; of values in reais, reais.'),
+        delta: z.number().describe('Amount that they add to the side; in reais for values in reais.'),
       }),
     ),
   }),
@@ -156,7 +156,7 @@ export const lineageRecord = componentAs(
       key: z.record(z.string(), memberCode()).describe('Key of the record.'),
       contribution: z
         .number()
-        .describe('What the record adds to the side of the cell; of values in reais, reais.'),
+        .describe('Amount that the record adds to the side of the cell; in reais for values in reais.'),
       published_rows: publishedRows.exactOptional(),
       sources: z.array(lineageSource).describe('Published rows of the record.'),
     })
@@ -206,7 +206,7 @@ export const answerPrices = componentAs(
       dataset: text('Dataset of the release that holds the index.'),
       metrics: z.array(metricCode).describe('Metrics in constant prices; the others are unchanged.'),
     })
-    .describe('Of which time the reais of an answer are, where the query asks for constant prices.'),
+    .describe('Time of the reais of an answer, where the query asks for constant prices.'),
   'AnswerPrices',
 )
 export type AnswerPrices = AnswerOf<typeof answerPrices>
@@ -247,6 +247,6 @@ export const explanation = z.strictObject({
       ).nullable(),
       min_rows: count('Trino adds up from so many rows on; null where that does not decide.').nullable(),
     })
-    .describe('What would add up the facts. The answer is the same on either.'),
+    .describe('Engine that would add up the facts. The answer is the same on either.'),
 })
 export type Explanation = AnswerOf<typeof explanation>

@@ -19,8 +19,8 @@ const tier = oneOf(['core', 'extended'], 'core: of the specification.')
 const metricPart = componentAs(
   z
     .strictObject({
-      label: text('What is counted, in Portuguese.'),
-      label_en: text('What is counted, in English.'),
+      label: text('Counted events or things, in Portuguese.'),
+      label_en: text('Counted events or things, in English.'),
       filters: z
         .array(
           z.strictObject({ dimension: dimensionCode, operator, value: z.array(text('Code of a member.')) }),
@@ -35,8 +35,8 @@ export type MetricPart = AnswerOf<typeof metricPart>
 const sheet = z
   .strictObject({
     method: text('How the number is made from the records, over groups and months.'),
-    meaning: text('What the number says and what it does not.'),
-    limitations: z.array(z.string()).describe('What its sources leave out.'),
+    meaning: text('Meaning of the number, and its limits.'),
+    limitations: z.array(z.string()).describe('Gaps of its sources.'),
     sources: z
       .array(
         z.strictObject({
@@ -48,7 +48,7 @@ const sheet = z
           revision_months: count('Age in months from which it usually no longer changes.'),
         }),
       )
-      .describe('Where its sides come from.'),
+      .describe('Sources of its sides.'),
     documentation: text('Page of the documentation.'),
   })
   .describe('Indicator sheet, in the requested language.')
@@ -81,7 +81,7 @@ export const catalogMetric = componentAs(
       label_en: text('English label.'),
       description: text('Definition, in the requested language.'),
       description_en: text('Definition in English.'),
-      meaning: text('What the number says and what it does not, in the language asked for.').exactOptional(),
+      meaning: text('Meaning of the number, and its limits, in the requested language.').exactOptional(),
       meaning_en: text('The same in English.').exactOptional(),
       unit: text('Unit of the value.'),
       decimals: count('Digits after the point.'),
@@ -96,7 +96,7 @@ export const catalogMetric = componentAs(
       sheet,
       ...RATIO,
       datasets: z.array(dataset),
-      dimensions: z.array(dimensionCode).describe('What it can be grouped and filtered by.'),
+      dimensions: z.array(dimensionCode).describe('Dimensions by which it can be grouped and filtered.'),
       operators: dictionary(
         z.array(operator),
         'Operators by dimension that it can be filtered by. Rates per inhabitant also have facility here, by which they are not grouped.',

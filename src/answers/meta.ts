@@ -27,7 +27,7 @@ export const plainMeta = componentAs(
         'true: the release in service is invented data of the demonstration. Absent where no release is in service.',
       ).exactOptional(),
     })
-    .describe('What is said of an answer.'),
+    .describe('Metadata of an answer.'),
   'Meta',
 )
 
@@ -94,7 +94,7 @@ const periodsText = documentedAs(z.string().nullable(), {
 })
 const notes = z
   .array(documentedAs(z.custom<WrittenNote>(), componentRef('Note')))
-  .describe('What to know about the answer, such as what was not collected.')
+  .describe('Notes about the answer, such as which data were not collected.')
 const contentId = text('Digest of what the release says, whatever wrote its files.').nullable()
 
 /** Members that the server adds to every answer of a release. */
@@ -106,7 +106,7 @@ const RELEASE_META = {
 const DATED_META = { ...RELEASE_META, reference_period: periodsText.exactOptional() }
 const LIST_META = { ...DATED_META, notes: notes.exactOptional() }
 export const releaseMeta = componentAs(
-  z.strictObject(LIST_META).describe('What is said of an answer that one release gives.'),
+  z.strictObject(LIST_META).describe('Metadata of an answer that one release gives.'),
   'ReleaseMeta',
 )
 export const facilityCollectionMeta = componentAs(z.strictObject(LIST_META), 'FacilityCollectionMeta')
@@ -119,13 +119,13 @@ export const healthFinancingMeta = componentAs(
           source: text('Code of the source.'),
           label: text('Name in Portuguese.'),
           label_en: text('Name in English.'),
-          means: text('What its numbers mean, in Portuguese.'),
-          means_en: text('What its numbers mean, in English.'),
-          adds: text('What of them may be added, in Portuguese.'),
-          adds_en: text('What of them may be added, in English.'),
+          means: text('Meaning of its numbers, in Portuguese.'),
+          means_en: text('Meaning of its numbers, in English.'),
+          adds: text('Rules for adding them, in Portuguese.'),
+          adds_en: text('Rules for adding them, in English.'),
         }),
       )
-      .describe('What the numbers of each source mean, and what of them may be added.'),
+      .describe('Meaning of the numbers of each source, and rules for adding them.'),
   }),
   'HealthFinancingMeta',
 )
@@ -137,10 +137,10 @@ export const provenanceMeta = componentAs(
       acquisitions: z
         .array(acquisition)
         .describe(
-          'Where and when the files of the entries were fetched, as their operator recorded it. Empty without a record.',
+          'Address and time at which the files of the entries were fetched, as their operator recorded them. Empty without a record.',
         ),
     })
-    .describe('What is said of an answer about the sources of a record.'),
+    .describe('Metadata of an answer about the sources of a record.'),
   'ProvenanceMeta',
 )
 export const outlinesMeta = componentAs(
@@ -178,7 +178,7 @@ export const releaseDetailMeta = componentAs(
     acquisitions: z
       .array(acquisition)
       .describe(
-        'Where and when the published files were fetched, as their operator recorded it; no digest covers it. Empty without a record.',
+        'Address and time at which the published files were fetched, as their operator recorded them. No digest covers them. Empty without a record.',
       ),
   }),
   'ReleaseDetailMeta',
@@ -207,11 +207,12 @@ export const analyticsMeta = componentAs(
       }),
       fingerprint: documentedAs(z.string(), {
         ...SHA256,
-        description: 'Of release, catalog, query and rows: equal for equal questions, on any machine.',
+        description:
+          'Digest over release, catalog, query and rows: equal for equal questions, on any machine.',
       }),
       citation,
     })
-    .describe('What is said of the answer of a query.'),
+    .describe('Metadata of the answer of a query.'),
   'AnalyticsMeta',
 )
 
@@ -222,8 +223,8 @@ export const lineageMeta = componentAs(
     side: metricSide,
     key: dictionary(memberCode(), 'Code of the member of each grouped dimension.'),
     value: value('The cell.'),
-    total: value('What the contributions of all pages add up to.'),
-    scale: z.number().describe('What the quotient of the sides is multiplied by.'),
+    total: value('Sum of the contributions of all pages.'),
+    scale: z.number().describe('Factor of the quotient of the sides.'),
     decimals: count('Digits after the point.'),
     months: count('Months that the value is the mean of.'),
   }),

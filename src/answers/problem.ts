@@ -7,17 +7,17 @@ import { type AnswerOf, oneOf, text } from './parts.ts'
 export const problem = componentAs(
   z
     .looseObject({
-      type: text('What went wrong, as an address: /problems/<code>.'),
-      title: text('What went wrong, in the language asked for.'),
+      type: text('Kind of the error, as an address: /problems/<code>.'),
+      title: text('Kind of the error, in the requested language.'),
       status: z.int().min(400).max(599),
-      detail: text('What is wrong with this request, and what to change.'),
-      code: oneOf(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]], 'What went wrong, for programs.'),
-      request_id: text('Of the request, as in its header x-request-id and in the log of the server.'),
+      detail: text('Defect of this request, and what to change.'),
+      code: oneOf(Object.keys(ERRORS) as [ErrorCode, ...ErrorCode[]], 'Kind of the error, for programs.'),
+      request_id: text('Id of the request, as in its header x-request-id and in the log of the server.'),
       errors: z.array(
         z.strictObject({
           parameter: text('Parameter of the address.').exactOptional(),
           pointer: text('Place in the body, as a JSON pointer.').exactOptional(),
-          message: text('What may stand there.'),
+          message: text('Requirement that the value does not meet.'),
           allowed: z
             .array(z.union([z.string(), z.number()]))
             .describe('All or the nearest of what is allowed.')

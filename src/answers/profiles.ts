@@ -43,7 +43,7 @@ const peers = componentAs(
         .describe('Values that places have, by nearest rank.'),
       query: queryBody,
     })
-    .describe('Where the value stands among all places of the level.'),
+    .describe('Position of the value among all places of the level.'),
   'ProfilePeers',
 )
 export type ProfilePeers = AnswerOf<typeof peers>
@@ -114,7 +114,7 @@ export const profile = componentAs(
         )
         .describe('Only what the release holds and the key may read.'),
     })
-    .describe('What a release says of a place.'),
+    .describe('Indicators of a place in a release.'),
   'Profile',
 )
 export type Profile = AnswerOf<typeof profile>

@@ -26,7 +26,7 @@ export const provenanceEntry = componentAs(
         })
         .nullable(),
     })
-    .describe('Where a value of a record comes from.'),
+    .describe('Source of a value of a record.'),
   'ProvenanceEntry',
 )
 export type ProvenanceEntry = AnswerOf<typeof provenanceEntry>

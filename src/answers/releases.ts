@@ -20,7 +20,7 @@ const changedFigure = componentAs(
       ),
       rows: z.array(comparedRow).describe('Months in which the metric differs.'),
     })
-    .describe('What a promotion changed of a metric, and the comparison that says so.'),
+    .describe('Change of a metric by a promotion, and the comparison that shows it.'),
   'ChangedFigure',
 )
 export type ChangedFigure = AnswerOf<typeof changedFigure>
@@ -41,7 +41,7 @@ export const releaseInfo = componentAs(
   z
     .strictObject({
       release_id: text('Id: area, scope, month and the digest of the manifest.'),
-      area: oneOf(RELEASE_AREAS, 'What it covers.'),
+      area: oneOf(RELEASE_AREAS, 'Area that it covers.'),
       periods: z.array(month('Reference period.')).describe('Reference periods, ascending.'),
       rows: count('Rows of all files.'),
       bytes: count('Bytes of all files.'),
@@ -109,7 +109,7 @@ export const acquisition = componentAs(
       server_time: text("Time of the file as the publisher's server gives it, without a zone.").nullable(),
       sha256: documentedAs(z.string(), SHA256).nullable(),
     })
-    .describe('A published file as it was fetched. What is not recorded is null.'),
+    .describe('A published file as it was fetched. A member that was not recorded is null.'),
   'Acquisition',
 )
 export type Acquisition = AnswerOf<typeof acquisition>

@@ -16,12 +16,12 @@ export const readiness = z.strictObject({
   status: z.literal('ready'),
   release_id: text('Analytics release in service.'),
   refused: problems('Releases that are here and were refused.'),
-  pointer: text('What is wrong with current.json; null where nothing is.').nullable(),
-  keys: text('What is wrong with the file of keys; null where nothing is.').nullable(),
+  pointer: text('Defect of current.json; null without one.').nullable(),
+  keys: text('Defect of the file of keys; null without one.').nullable(),
   log: z
     .array(z.strictObject({ file: text('Path below the folder of releases.'), reason: text('Why.') }))
     .describe(
-      'What is missing or damaged of the log of releases and of proofs beside releases; the server goes on.',
+      'Missing or damaged parts of the log of releases and of the proofs beside releases; the server goes on.',
     ),
   source: z
     .strictObject({
@@ -42,7 +42,7 @@ export const readiness = z.strictObject({
     ),
   row_store: z.strictObject({
     complete: flag('Lists and records are answered from row files.'),
-    missing: z.array(z.strictObject({ dataset: text('What has no row file.'), reason: text('Why.') })),
+    missing: z.array(z.strictObject({ dataset: text('Dataset without a row file.'), reason: text('Why.') })),
   }),
   trino: z
     .strictObject({
@@ -67,7 +67,7 @@ export const notReady = componentAs(
 export const signingKey = z.strictObject({
   algorithm: z.literal('Ed25519'),
   public_key: text('32 bytes, base64.'),
-  signs: text('What is signed of a report.'),
+  signs: text('Signed part of a report.'),
   name: text('Name of the key in signed notes, and of the log.'),
   verifier_key: text(
     'Name, key id and key in one text: notes of releases and of the log are checked with it.',
@@ -76,7 +76,7 @@ export const signingKey = z.strictObject({
 
 export const link = z.strictObject({
   link: text('Address with its token; whoever has it can read what it says.'),
-  scope: oneOf(LINK_SCOPES, 'What it reads: an address, or everything of a release.'),
+  scope: oneOf(LINK_SCOPES, 'Extent of the link: an address, or everything of a release.'),
   form: oneOf(LINK_FORMS, 'Form of the answer.'),
   expires_at: text('When it ends, in UTC.'),
   key: text('Id of the key that it is of; it ends with it.'),

@@ -142,7 +142,7 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
   ),
   average_stay_days: both(
     'Dias de todos os registros por internação. Onde há internações longas, suas continuações somam dias sem somar internações.',
-    'Days of all records over admissions. Where stays are long, their continuations add days and no admissions.',
+    'Days of all records over admissions. The continuations of long stays add days and no admissions.',
   ),
   hospital_deaths: both(
     'Registros encerrados por óbito do paciente internado. Não são os óbitos da população, e os de recém-nascidos e fetos (cobrança 61 a 64) não contam.',
@@ -228,8 +228,8 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     PROCESSED,
   ),
   admissions_received_share: both(
-    'Das internações nos hospitais do lugar, as de quem mora em outro município.',
-    'Of the admissions in the hospitals of the place, those of people who live in another municipality.',
+    'Parte das internações nos hospitais do lugar que é de quem mora em outro município.',
+    'Share of the admissions in the hospitals of the place that are of people who live in another municipality.',
   ),
   average_distance_km: both(
     'Aproximação: linha reta entre os centroides dos contornos dos municípios, 0 dentro do mesmo município. Não é caminho nem tempo.',
@@ -292,12 +292,12 @@ export const MEANINGS: Readonly<Partial<Record<MetricCode, { readonly pt: string
     'With 7 or more visits among births of known visits. It does not say when prenatal care began; files of 1994 and 1995 have no known codes.',
   ),
   adolescent_mothers_share: both(
-    'De mães de 10 a 19 anos entre os de idade da mãe conhecida. Não é a fecundidade das adolescentes.',
-    'Of mothers of 10 to 19 years among births whose mother’s age is known. It is not the fertility of adolescents.',
+    'Nascidos de mães de 10 a 19 anos entre os de idade da mãe conhecida. Não é a fecundidade das adolescentes.',
+    'Births of mothers of 10 to 19 years among births whose mother’s age is known. It is not the fertility of adolescents.',
   ),
   federal_health_transfers: both(
     'O que o Fundo Nacional de Saúde transferiu no ano, bruto, em reais da época. Não é o que foi gasto, e não se soma a SICONFI nem a SIOPS.',
-    'What the national health fund transferred in the year, gross, in reais of the time. It is not what was spent, and may not be added to SICONFI or SIOPS.',
+    'Amount that the national health fund transferred in the year, gross, in reais of the time. It is not what was spent, and may not be added to SICONFI or SIOPS.',
   ),
   federal_health_transfers_per_capita: both(
     'Transferências federais do ano por habitante. Não é o gasto em saúde por habitante, que tem também recursos do município e do estado.',

@@ -1296,7 +1296,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description A published file as it was fetched. What is not recorded is null. */
+        /** @description A published file as it was fetched. A member that was not recorded is null. */
         Acquisition: {
             /** @description Name of the published file. */
             file: string;
@@ -1374,7 +1374,7 @@ export interface components {
             query: components["schemas"]["NormalisedQuery"];
             /** @description Rows with a difference, over all pages. */
             changed_rows: number;
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes: components["schemas"]["Note"][];
         };
         AnalyticsCompareRequest: {
@@ -1441,7 +1441,7 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes: components["schemas"]["Note"][];
         };
         AnalyticsExplainResponse: {
@@ -1473,7 +1473,7 @@ export interface components {
                 rows_read: number;
                 /** @description Rows of the answer over all pages, at most. */
                 estimated_rows: number;
-                /** @description What would add up the facts. The answer is the same on either. */
+                /** @description Engine that would add up the facts. The answer is the same on either. */
                 engine: {
                     /**
                      * @description The engine.
@@ -1587,7 +1587,7 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes: components["schemas"]["Note"][];
             /** @description Metric of the cell. */
             metric: string;
@@ -1598,9 +1598,9 @@ export interface components {
             };
             /** @description The cell. */
             value: number | null;
-            /** @description What the contributions of all pages add up to. */
+            /** @description Sum of the contributions of all pages. */
             total: number | null;
-            /** @description What the quotient of the sides is multiplied by. */
+            /** @description Factor of the quotient of the sides. */
             scale: number;
             /** @description Digits after the point. */
             decimals: number;
@@ -1679,7 +1679,7 @@ export interface components {
             metric?: string;
             /** @description Which side of a ratio. Without it: "numerator". */
             side?: components["schemas"]["MetricSide"];
-            /** @description Of records that were added up from many published rows: how many rows each is of, and how to find them in the file. Without it: false. */
+            /** @description true: for records that were added up from many published rows, the number of rows of each and how to find them in the file. Without it: false. */
             rows?: boolean;
         };
         AnalyticsLineageResponse: {
@@ -1687,7 +1687,7 @@ export interface components {
             pagination: components["schemas"]["RowPagination"];
             meta: components["schemas"]["AnalyticsLineageMeta"];
         };
-        /** @description What is said of the answer of a query. */
+        /** @description Metadata of the answer of a query. */
         AnalyticsMeta: {
             /** @description Version of the program. */
             version: string;
@@ -1700,14 +1700,14 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes: components["schemas"]["Note"][];
             query: components["schemas"]["NormalisedQuery"];
             limits?: components["schemas"]["AnswerLimits"];
             prices?: components["schemas"]["AnswerPrices"];
             /** @description Digest of all rows of the query. */
             rows_sha256: string;
-            /** @description Of release, catalog, query and rows: equal for equal questions, on any machine. */
+            /** @description Digest over release, catalog, query and rows: equal for equal questions, on any machine. */
             fingerprint: string;
             citation: components["schemas"]["Citation"];
         };
@@ -1920,9 +1920,9 @@ export interface components {
         };
         /** @description Some ratios have it: the records of the side’s metric that count. */
         AnswerMetricPart: {
-            /** @description What is counted, in Portuguese. */
+            /** @description Counted events or things, in Portuguese. */
             label: string;
-            /** @description What is counted, in English. */
+            /** @description Counted events or things, in English. */
             label_en: string;
             /** @description Filters that select the same records in a query. */
             filters: {
@@ -1931,7 +1931,7 @@ export interface components {
                 value: string[];
             }[];
         };
-        /** @description Of which time the reais of an answer are, where the query asks for constant prices. */
+        /** @description Time of the reais of an answer, where the query asks for constant prices. */
         AnswerPrices: {
             /** @description Month (YYYY-MM) or year of the prices. */
             reais_of: string | number;
@@ -2019,7 +2019,7 @@ export interface components {
             data: components["schemas"]["BedType"][];
             meta: components["schemas"]["ReleaseMeta"];
         };
-        /** @description Live births by month of birth, municipality of residence of the mother, her age group, weight, gestation, prenatal visits, delivery, race and sex, added up from the yearly files by state of residence (DN). What is not known is null. */
+        /** @description Live births by month of birth, municipality of residence of the mother, her age group, weight, gestation, prenatal visits, delivery, race and sex, added up from the yearly files by state of residence (DN). An unknown value is null. */
         Births: {
             /** @description Competence month of the published data. */
             reference_period: string;
@@ -2084,7 +2084,7 @@ export interface components {
             description: string;
             /** @description Definition in English. */
             description_en: string;
-            /** @description What the number says and what it does not, in the language asked for. */
+            /** @description Meaning of the number, and its limits, in the requested language. */
             meaning?: string;
             /** @description The same in English. */
             meaning_en?: string;
@@ -2127,11 +2127,11 @@ export interface components {
             sheet: {
                 /** @description How the number is made from the records, over groups and months. */
                 method: string;
-                /** @description What the number says and what it does not. */
+                /** @description Meaning of the number, and its limits. */
                 meaning: string;
-                /** @description What its sources leave out. */
+                /** @description Gaps of its sources. */
                 limitations: string[];
-                /** @description Where its sides come from. */
+                /** @description Sources of its sides. */
                 sources: {
                     /** @description Dataset of the release. */
                     dataset: string;
@@ -2162,7 +2162,7 @@ export interface components {
             /** @description Rates standardized by age have it: the standard population. */
             standardized_by?: string;
             datasets: string[];
-            /** @description What it can be grouped and filtered by. */
+            /** @description Dimensions by which it can be grouped and filtered. */
             dimensions: components["schemas"]["DimensionCode"][];
             /** @description Operators by dimension that it can be filtered by. Rates per inhabitant also have facility here, by which they are not grouped. */
             operators: {
@@ -2223,7 +2223,7 @@ export interface components {
             };
             meta: components["schemas"]["Meta"];
         };
-        /** @description What a promotion changed of a metric, and the comparison that says so. */
+        /** @description Change of a metric by a promotion, and the comparison that shows it. */
         ChangedFigure: {
             /** @description Dataset of the release. */
             dataset: string;
@@ -2264,13 +2264,13 @@ export interface components {
             causes: {
                 side: components["schemas"]["MetricSide"];
                 /**
-                 * @description What happened to the records.
+                 * @description Event that changed the records.
                  * @enum {string}
                  */
                 cause: "added" | "removed" | "revised" | "reclassified";
                 /** @description Records. */
                 records: number;
-                /** @description What they add to the side; of values in reais, reais. */
+                /** @description Amount that they add to the side; in reais for values in reais. */
                 delta: number;
             }[];
         };
@@ -2329,9 +2329,9 @@ export interface components {
             processing_uf: string;
             /** @description Records that ended with death (MORTE). Unit: deaths. */
             deaths: number;
-            /** @description Of them maternal: chapter XV without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53, M83.0 in pregnancy or within 42 days of its end. Unit: deaths. */
+            /** @description Maternal deaths among them: chapter XV without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53, M83.0 in pregnancy or within 42 days of its end. Unit: deaths. */
             maternal_deaths: number;
-            /** @description Of them at 30 to 69 years of circulatory diseases (I00–I99), cancer (C00–C97), diabetes (E10–E14) or chronic respiratory diseases (J30–J98). Unit: deaths. */
+            /** @description Deaths among them at 30 to 69 years of circulatory diseases (I00–I99), cancer (C00–C97), diabetes (E10–E14) or chronic respiratory diseases (J30–J98). Unit: deaths. */
             premature_ncd_deaths: number;
             /** @description Published file the row came from; null for built-in code lists. */
             source_file: string | null;
@@ -2571,7 +2571,7 @@ export interface components {
             has_equipment: boolean | null;
             /** @description The facility declares a specialised service in the period; null where that was not collected. */
             has_services: boolean | null;
-            /** @description Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known. */
+            /** @description Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known. */
             offers_any_sus: boolean | null;
             /** @description With near: kilometres to the point. Unit: km. */
             distance_km?: number;
@@ -2628,7 +2628,7 @@ export interface components {
             synthetic: boolean;
             /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
             reference_period?: string | null;
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes?: components["schemas"]["Note"][];
         };
         /** @description The facility that records are of. */
@@ -2690,7 +2690,7 @@ export interface components {
             has_equipment: boolean | null;
             /** @description The facility declares a specialised service in the period; null where that was not collected. */
             has_services: boolean | null;
-            /** @description Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known. */
+            /** @description Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known. */
             offers_any_sus: boolean | null;
             /** @description Name of the state. */
             state_name: string;
@@ -2847,7 +2847,7 @@ export interface components {
             has_equipment: boolean | null;
             /** @description The facility declares a specialised service in the period; null where that was not collected. */
             has_services: boolean | null;
-            /** @description Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known. */
+            /** @description Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known. */
             offers_any_sus: boolean | null;
             /** @description The coordinates lie more than 0.2 degrees outside of the box around the outline of the municipality; null without coordinates or outline. */
             coordinates_suspect: boolean | null;
@@ -2946,7 +2946,7 @@ export interface components {
              * @enum {string}
              */
             source: "fns" | "siconfi_rreo_02" | "siconfi_rreo_14" | "siops";
-            /** @description Whose account it is: IBGE code of a municipality (7 digits) or of a state (2 digits), as text. */
+            /** @description Government that has the account: IBGE code of a municipality (7 digits) or of a state (2 digits), as text. */
             entity_code: string;
             /** @description Name of the municipality or state. */
             entity_name: string | null;
@@ -2961,11 +2961,11 @@ export interface components {
             reference_year: number;
             /** @description Part of the year: year; bimester-1 … bimester-6, that bimester alone; to-bimester-1 … to-bimester-6, cumulative from January. */
             period: string;
-            /** @description What the amount is: transferred, budgeted, committed, liquidated, paid … Stages may not be added. */
+            /** @description Stage of the amount: transferred, budgeted, committed, liquidated, paid … Stages may not be added. */
             stage: string;
             /** @description Column or stage as published. */
             stage_name: string;
-            /** @description What it is for, as published, from the widest to the narrowest; parts are separated by " > ". */
+            /** @description Purpose of the amount as published, from the widest to the narrowest category, separated by " > ". */
             category_path: string;
             /** @description Amount; null where the row is a percentage. Unit: cents of BRL. */
             amount_cents: number | null;
@@ -2991,9 +2991,9 @@ export interface components {
             synthetic: boolean;
             /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
             reference_period?: string | null;
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes?: components["schemas"]["Note"][];
-            /** @description What the numbers of each source mean, and what of them may be added. */
+            /** @description Meaning of the numbers of each source, and rules for adding them. */
             sources: {
                 /** @description Code of the source. */
                 source: string;
@@ -3001,13 +3001,13 @@ export interface components {
                 label: string;
                 /** @description Name in English. */
                 label_en: string;
-                /** @description What its numbers mean, in Portuguese. */
+                /** @description Meaning of its numbers, in Portuguese. */
                 means: string;
-                /** @description What its numbers mean, in English. */
+                /** @description Meaning of its numbers, in English. */
                 means_en: string;
-                /** @description What of them may be added, in Portuguese. */
+                /** @description Rules for adding them, in Portuguese. */
                 adds: string;
-                /** @description What of them may be added, in English. */
+                /** @description Rules for adding them, in English. */
                 adds_en: string;
             }[];
         };
@@ -3154,9 +3154,9 @@ export interface components {
             deaths: number;
             /** @description Value of the records (VAL_TOT): approved, which is not yet paid. Unit: cents of BRL. */
             value_total_cents: number;
-            /** @description Of it, hospital services (VAL_SH, VAL_SH_FED, VAL_SH_GES). Before 2008 the total has further parts. Unit: cents of BRL. */
+            /** @description Hospital services within the total (VAL_SH, VAL_SH_FED, VAL_SH_GES). Before 2008 the total has further parts. Unit: cents of BRL. */
             value_hospital_cents: number;
-            /** @description Of it, professional services (VAL_SP, VAL_SP_FED, VAL_SP_GES). Unit: cents of BRL. */
+            /** @description Professional services within the total (VAL_SP, VAL_SP_FED, VAL_SP_GES). Unit: cents of BRL. */
             value_professional_cents: number;
             /** @description Admissions that ended within the processing month; the others ended before and were presented late. Unit: admissions. */
             discharges_in_month: number;
@@ -3228,7 +3228,7 @@ export interface components {
             key: {
                 [key: string]: string | number | null;
             };
-            /** @description What the record adds to the side of the cell; of values in reais, reais. */
+            /** @description Amount that the record adds to the side of the cell; in reais for values in reais. */
             contribution: number;
             published_rows?: components["schemas"]["PublishedRows"];
             /** @description Published rows of the record. */
@@ -3255,7 +3255,7 @@ export interface components {
                 /** @description Address with its token; whoever has it can read what it says. */
                 link: string;
                 /**
-                 * @description What it reads: an address, or everything of a release.
+                 * @description Extent of the link: an address, or everything of a release.
                  * @enum {string}
                  */
                 scope: "address" | "release";
@@ -3301,7 +3301,7 @@ export interface components {
             /** @description There are members after this page. */
             has_more: boolean;
         };
-        /** @description What is said of an answer. */
+        /** @description Metadata of an answer. */
         Meta: {
             /** @description Version of the program. */
             version: string;
@@ -3388,26 +3388,26 @@ export interface components {
         };
         /** @description Problem document that says why no release is in service. */
         NotReadyResponse: {
-            /** @description What went wrong, as an address: /problems/<code>. */
+            /** @description Kind of the error, as an address: /problems/<code>. */
             type: string;
-            /** @description What went wrong, in the language asked for. */
+            /** @description Kind of the error, in the requested language. */
             title: string;
             status: number;
-            /** @description What is wrong with this request, and what to change. */
+            /** @description Defect of this request, and what to change. */
             detail: string;
             /**
-             * @description What went wrong, for programs.
+             * @description Kind of the error, for programs.
              * @enum {string}
              */
             code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_implemented" | "not_ready" | "release_damaged" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
-            /** @description Of the request, as in its header x-request-id and in the log of the server. */
+            /** @description Id of the request, as in its header x-request-id and in the log of the server. */
             request_id: string;
             errors: {
                 /** @description Parameter of the address. */
                 parameter?: string;
                 /** @description Place in the body, as a JSON pointer. */
                 pointer?: string;
-                /** @description What may stand there. */
+                /** @description Requirement that the value does not meet. */
                 message: string;
                 /** @description All or the nearest of what is allowed. */
                 allowed?: (string | number)[];
@@ -3419,11 +3419,11 @@ export interface components {
                 /** @description Why. */
                 reason: string;
             }[];
-            /** @description What is wrong with current.json; null where nothing is. */
+            /** @description Defect of current.json; null without one. */
             pointer?: string | null;
-            /** @description What is wrong with the file of keys; null where nothing is. */
+            /** @description Defect of the file of keys; null without one. */
             keys?: string | null;
-            /** @description What is missing or damaged of the log of releases and of proofs beside releases; the server goes on. */
+            /** @description Missing or damaged parts of the log of releases and of the proofs beside releases; the server goes on. */
             log?: {
                 /** @description Path below the folder of releases. */
                 file: string;
@@ -3616,7 +3616,7 @@ export interface components {
         OutpatientProduction: {
             /** @description Competence month of the published data. */
             reference_period: string;
-            /** @description Month of care (PA_CMP), YYYY-MM: the processing month or an earlier one. Of a month of care, later processing months have more. */
+            /** @description Month of care (PA_CMP), YYYY-MM: the processing month or an earlier one. Later processing months add production to a month of care. */
             care_period: string;
             /** @description Code of the facility in the national registry (CNES), 7 digits. */
             cnes_code: string;
@@ -3641,7 +3641,7 @@ export interface components {
             financing_code: string;
             /** @description Complexity of the procedure: 01, 02, 03; 00 none or not informed. */
             complexity_code: string;
-            /** @description Instrument of presentation (PA_DOCORIG): C BPA consolidated, I BPA individual, P and S APAC, A RAAS home care, B RAAS psychosocial; letters of before 2008 are those of the files of that time; 0 not informed. */
+            /** @description Instrument of presentation (PA_DOCORIG): C BPA consolidated, I BPA individual, P and S APAC, A RAAS home care, B RAAS psychosocial; before 2008 the letters of the files of that time; 0 not informed. */
             instrument_code: string;
             /** @description State whose file of the month the records are in: the one that pays. Facilities of another state may be in it. */
             processing_uf: string;
@@ -3649,9 +3649,9 @@ export interface components {
             file_part: string;
             /** @description Rows of the published file, those that were not approved included. A row is no visit and no person: one of BPA consolidated is a whole line of a month. Unit: rows. */
             records: number;
-            /** @description Quantity presented (PA_QTDPRO), in the unit of the procedure: of medicines, pills. Unit: procedures. */
+            /** @description Quantity presented (PA_QTDPRO), in the unit of the procedure. Medicines are counted in pills. Unit: procedures. */
             quantity_presented: number;
-            /** @description Quantity approved (PA_QTDAPR), in the unit of the procedure: of medicines, pills. Unit: procedures. */
+            /** @description Quantity approved (PA_QTDAPR), in the unit of the procedure. Medicines are counted in pills. Unit: procedures. */
             quantity_approved: number;
             /** @description Value presented (PA_VALPRO). Unit: cents of BRL. */
             value_presented_cents: number;
@@ -3754,26 +3754,26 @@ export interface components {
         };
         /** @description RFC 9457 problem document. */
         Problem: {
-            /** @description What went wrong, as an address: /problems/<code>. */
+            /** @description Kind of the error, as an address: /problems/<code>. */
             type: string;
-            /** @description What went wrong, in the language asked for. */
+            /** @description Kind of the error, in the requested language. */
             title: string;
             status: number;
-            /** @description What is wrong with this request, and what to change. */
+            /** @description Defect of this request, and what to change. */
             detail: string;
             /**
-             * @description What went wrong, for programs.
+             * @description Kind of the error, for programs.
              * @enum {string}
              */
             code: "invalid_request" | "invalid_cursor" | "unknown_metric" | "unknown_dimension" | "incompatible_dimension" | "dimension_not_loaded" | "denominator_not_defined" | "semi_additive" | "too_many_rows" | "unauthorized" | "forbidden" | "not_found" | "route_not_found" | "method_not_allowed" | "not_acceptable" | "request_timeout" | "release_mismatch" | "payload_too_large" | "unsupported_media_type" | "uri_too_long" | "range_not_satisfiable" | "expectation_failed" | "headers_too_large" | "rate_limited" | "internal" | "not_implemented" | "not_ready" | "release_damaged" | "overloaded" | "engine_unavailable" | "query_too_large" | "query_timeout";
-            /** @description Of the request, as in its header x-request-id and in the log of the server. */
+            /** @description Id of the request, as in its header x-request-id and in the log of the server. */
             request_id: string;
             errors: {
                 /** @description Parameter of the address. */
                 parameter?: string;
                 /** @description Place in the body, as a JSON pointer. */
                 pointer?: string;
-                /** @description What may stand there. */
+                /** @description Requirement that the value does not meet. */
                 message: string;
                 /** @description All or the nearest of what is allowed. */
                 allowed?: (string | number)[];
@@ -3781,7 +3781,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description What a release says of a place. */
+        /** @description Indicators of a place in a release. */
         Profile: {
             place: {
                 /**
@@ -3869,10 +3869,10 @@ export interface components {
             /** @description Version of the catalog of metrics. */
             catalog_version: string;
             components: components["schemas"]["ReleaseComponents"];
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes: components["schemas"]["Note"][];
         };
-        /** @description Where the value stands among all places of the level. */
+        /** @description Position of the value among all places of the level. */
         ProfilePeers: {
             /** @description Places of the level that have a value. */
             places: number;
@@ -3970,7 +3970,7 @@ export interface components {
                 }[];
             }[] | null;
         };
-        /** @description Where a value of a record comes from. */
+        /** @description Source of a value of a record. */
         ProvenanceEntry: {
             /** @description Field of the record; of a part of one, its path. */
             attribute: string;
@@ -3993,7 +3993,7 @@ export interface components {
                 column: string | null;
             } | null;
         };
-        /** @description What is said of an answer about the sources of a record. */
+        /** @description Metadata of an answer about the sources of a record. */
         ProvenanceMeta: {
             /** @description Version of the program. */
             version: string;
@@ -4005,7 +4005,7 @@ export interface components {
             reference_period?: string | null;
             /** @description Digest of what the release says, whatever wrote its files. */
             content_id: string | null;
-            /** @description Where and when the files of the entries were fetched, as their operator recorded it. Empty without a record. */
+            /** @description Address and time at which the files of the entries were fetched, as their operator recorded them. Empty without a record. */
             acquisitions: components["schemas"]["Acquisition"][];
         };
         /** @description Value of the field, as the record has it. */
@@ -4052,11 +4052,11 @@ export interface components {
                     /** @description Why. */
                     reason: string;
                 }[];
-                /** @description What is wrong with current.json; null where nothing is. */
+                /** @description Defect of current.json; null without one. */
                 pointer: string | null;
-                /** @description What is wrong with the file of keys; null where nothing is. */
+                /** @description Defect of the file of keys; null without one. */
                 keys: string | null;
-                /** @description What is missing or damaged of the log of releases and of proofs beside releases; the server goes on. */
+                /** @description Missing or damaged parts of the log of releases and of the proofs beside releases; the server goes on. */
                 log: {
                     /** @description Path below the folder of releases. */
                     file: string;
@@ -4083,7 +4083,7 @@ export interface components {
                     /** @description Lists and records are answered from row files. */
                     complete: boolean;
                     missing: {
-                        /** @description What has no row file. */
+                        /** @description Dataset without a row file. */
                         dataset: string;
                         /** @description Why. */
                         reason: string;
@@ -4106,7 +4106,7 @@ export interface components {
             /** @description Id: area, scope, month and the digest of the manifest. */
             release_id: string;
             /**
-             * @description What it covers.
+             * @description Area that it covers.
              * @enum {string}
              */
             area: "cnes" | "demography" | "sih" | "sia" | "sim" | "sinasc" | "financing" | "analytics";
@@ -4168,7 +4168,7 @@ export interface components {
             /** @description Who imported the snapshots of the release again and got the same release, or the same content. */
             attestations: components["schemas"]["ReleaseAttestation"][];
             log: components["schemas"]["LogPlace"] | null;
-            /** @description Where and when the published files were fetched, as their operator recorded it; no digest covers it. Empty without a record. */
+            /** @description Address and time at which the published files were fetched, as their operator recorded them. No digest covers them. Empty without a record. */
             acquisitions: components["schemas"]["Acquisition"][];
         };
         ReleaseDetailResponse: {
@@ -4267,7 +4267,7 @@ export interface components {
             census_year: number | null;
             territory_edition?: string;
         };
-        /** @description What is said of an answer that one release gives. */
+        /** @description Metadata of an answer that one release gives. */
         ReleaseMeta: {
             /** @description Version of the program. */
             version: string;
@@ -4277,7 +4277,7 @@ export interface components {
             synthetic: boolean;
             /** @description Month of the data, YYYY-MM; several are separated by commas; null where they have none. */
             reference_period?: string | null;
-            /** @description What to know about the answer, such as what was not collected. */
+            /** @description Notes about the answer, such as which data were not collected. */
             notes?: components["schemas"]["Note"][];
         };
         /** @description A key that signed a release. */
@@ -4366,7 +4366,7 @@ export interface components {
                 algorithm: "Ed25519";
                 /** @description 32 bytes, base64. */
                 public_key: string;
-                /** @description What is signed of a report. */
+                /** @description Signed part of a report. */
                 signs: string;
                 /** @description Name of the key in signed notes, and of the log. */
                 name: string;
@@ -4456,7 +4456,7 @@ export interface components {
             /** @description 1 own, 2 third party, 3 both. Source: TP_CARACTERISTICA or CARACTER. */
             characteristic_code: string | null;
             /**
-             * @description What the code of the third-party provider is; null where the month’s files do not say (by state since 2010).
+             * @description Type of the code of the third-party provider; null where the month’s files do not say (by state since 2010).
              * @enum {string|null}
              */
             provider_kind: "CNES" | "CNPJ" | "NOT_INFORMED" | "NOT_APPLICABLE" | "OTHER_SENTINEL" | null;
@@ -4468,7 +4468,7 @@ export interface components {
             has_hospital: boolean;
             /** @description Hospital care for SUS. Source: CO_HOSPITALAR_SUS or HOSP_SUS. */
             has_hospital_sus: boolean;
-            /** @description Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known. */
+            /** @description Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known. */
             offers_any_sus: boolean | null;
             /** @description Every declaration the registry holds of this offering. */
             declarations: components["schemas"]["ServiceDeclaration"][];
@@ -7086,7 +7086,7 @@ export interface operations {
                  */
                 has_services?: boolean;
                 /**
-                 * @description Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known.
+                 * @description Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known.
                  * @example true
                  */
                 offers_any_sus?: boolean;
@@ -9423,7 +9423,7 @@ export interface operations {
                  */
                 characteristic_code?: ("1" | "2" | "3")[];
                 /**
-                 * @description What the code of the third-party provider is; null where the month’s files do not say (by state since 2010).
+                 * @description Type of the code of the third-party provider; null where the month’s files do not say (by state since 2010).
                  * @example [
                  *       "NOT_APPLICABLE"
                  *     ]
@@ -9450,7 +9450,7 @@ export interface operations {
                  */
                 has_hospital_sus?: boolean;
                 /**
-                 * @description Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known.
+                 * @description Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known.
                  * @example true
                  */
                 offers_any_sus?: boolean;
@@ -11354,7 +11354,7 @@ export interface operations {
                  */
                 procedure_code?: string[];
                 /**
-                 * @description Month of care (PA_CMP), YYYY-MM: the processing month or an earlier one. Of a month of care, later processing months have more.
+                 * @description Month of care (PA_CMP), YYYY-MM: the processing month or an earlier one. Later processing months add production to a month of care.
                  * @example [
                  *       "2026-05"
                  *     ]
@@ -11375,7 +11375,7 @@ export interface operations {
                  */
                 complexity_code?: ("00" | "01" | "02" | "03")[];
                 /**
-                 * @description Instrument of presentation (PA_DOCORIG): C BPA consolidated, I BPA individual, P and S APAC, A RAAS home care, B RAAS psychosocial; letters of before 2008 are those of the files of that time; 0 not informed.
+                 * @description Instrument of presentation (PA_DOCORIG): C BPA consolidated, I BPA individual, P and S APAC, A RAAS home care, B RAAS psychosocial; before 2008 the letters of the files of that time; 0 not informed.
                  * @example [
                  *       "C"
                  *     ]
@@ -12460,7 +12460,7 @@ export interface operations {
                  */
                 reference_year?: number[];
                 /**
-                 * @description What the amount is: transferred, budgeted, committed, liquidated, paid … Stages may not be added.
+                 * @description Stage of the amount: transferred, budgeted, committed, liquidated, paid … Stages may not be added.
                  * @example [
                  *       "transferred_gross"
                  *     ]

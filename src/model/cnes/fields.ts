@@ -123,14 +123,14 @@ export const FIELDS = {
   tp_sus_code: code('Available to SUS: 1 yes, 2 no, 0 and 9 not informed.'),
   characteristic_code: optionalCode('1 own, 2 third party, 3 both.'),
   provider_kind: optionalCode(
-    'What the code of the third-party provider is; null where the month’s files do not say (by state since 2010).',
+    'Type of the code of the third-party provider; null where the month’s files do not say (by state since 2010).',
   ),
   has_ambulatory: flag('Outpatient care outside SUS (the published flag means "not SUS").'),
   has_ambulatory_sus: flag('Outpatient care for SUS.'),
   has_hospital: flag('Hospital care outside SUS (the published flag means "not SUS").'),
   has_hospital_sus: flag('Hospital care for SUS.'),
   offers_any_sus: optionalFlag(
-    'Something offered to SUS. Of a service: either SUS flag. Of a facility: SUS beds, SUS equipment or an SUS service; null where not all of them were collected and none is known.',
+    'Whether something is offered to SUS. A service offering has it with either SUS flag, a facility with SUS beds, SUS equipment or an SUS service. It is null where not all of these were collected and none is known.',
   ),
   declarations: {
     type: 'declarations',

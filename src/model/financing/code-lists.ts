@@ -16,7 +16,7 @@ export const SOURCES = {
     ],
     means: [
       'O que o Fundo Nacional de Saúde transferiu no ano a cada fundo de saúde, bruto e líquido de descontos, por bloco, grupo e estratégia. É repasse, não é o que o município ou estado gastou. Do ano em curso vai até o último repasse publicado.',
-      'What the national health fund transferred in the year to each health fund, gross and net of discounts, by block, group and strategy. It is a transfer, not what the municipality or state spent. Of the year under way it reaches the last transfer published.',
+      'Amounts that the national health fund transferred in the year to each health fund, gross and net of discounts, by block, group and strategy. They are transfers, not what the municipality or state spent. The current year reaches to the last transfer published.',
     ],
     adds: [
       'Somam-se blocos, grupos, estratégias, lugares e anos do mesmo estágio; as contas bancárias de uma estratégia já estão somadas. Não se somam bruto e líquido, nem esta fonte com as outras. Nomes de blocos e grupos mudam de um ano a outro: não compare anos por eles.',
@@ -30,7 +30,7 @@ export const SOURCES = {
     ],
     means: [
       'O que um governo orçou, empenhou e liquidou na função Saúde e em suas subfunções, como declarou ao Tesouro Nacional no bimestre. Empenhado não é liquidado, e liquidado não é pago. Quem não entregou não aparece: isso não é zero.',
-      'What a government budgeted, committed and liquidated in the function health and its subfunctions, as declared to the national treasury for the bimester. Committed is not liquidated, and liquidated is not paid. Who delivered nothing is not listed: that is not zero.',
+      'Amounts that a government budgeted, committed and liquidated in the function health and its subfunctions, as declared to the national treasury for the bimester. Committed is not liquidated, and liquidated is not paid. Who delivered nothing is not listed: that is not zero.',
     ],
     adds: [
       'Até o bimestre é acumulado no ano: nunca some bimestres. Saúde é o total de suas subfunções: não some os dois. Despesas intraorçamentárias são entre órgãos do mesmo governo: com elas o total conta duas vezes. Estágios não se somam.',
@@ -44,7 +44,7 @@ export const SOURCES = {
     ],
     means: [
       'Quanto um governo aplicou de recursos próprios em ações e serviços públicos de saúde até o bimestre, o mínimo a aplicar no exercício (estados 12 %, municípios 15 %) e o percentual aplicado. Só o do sexto bimestre diz se o mínimo do ano foi cumprido.',
-      'What a government applied of its own revenue to public health actions and services up to the bimester, the minimum of the year (states 12 %, municipalities 15 %) and the percentage applied. Only that of the sixth bimester says whether the minimum of the year was met.',
+      'Amount of its own revenue that a government applied to public health actions and services up to the bimester, the minimum of the year (states 12 %, municipalities 15 %) and the percentage applied. Only the percentage of the sixth bimester says whether the minimum of the year was met.',
     ],
     adds: [
       'Nada se soma: valores são acumulados no ano e percentuais são razões.',

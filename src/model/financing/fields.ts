@@ -14,7 +14,7 @@ const cents = (description: string): Field => ({
 export const FIELDS = {
   source: code('Who published it: fns, siconfi_rreo_02, siconfi_rreo_14 or siops. Sources may not be added.'),
   entity_code: code(
-    'Whose account it is: IBGE code of a municipality (7 digits) or of a state (2 digits), as text.',
+    'Government that has the account: IBGE code of a municipality (7 digits) or of a state (2 digits), as text.',
   ),
   entity_name: name('Name of the municipality or state.'),
   sphere: code('Sphere of the government: M municipality, E state.'),
@@ -22,11 +22,11 @@ export const FIELDS = {
     'Part of the year: year; bimester-1 … bimester-6, that bimester alone; to-bimester-1 … to-bimester-6, cumulative from January.',
   ),
   stage: code(
-    'What the amount is: transferred, budgeted, committed, liquidated, paid … Stages may not be added.',
+    'Stage of the amount: transferred, budgeted, committed, liquidated, paid … Stages may not be added.',
   ),
   stage_name: code('Column or stage as published.'),
   category_path: code(
-    'What it is for, as published, from the widest to the narrowest; parts are separated by " > ".',
+    'Purpose of the amount as published, from the widest to the narrowest category, separated by " > ".',
   ),
   amount_cents: cents('Amount; null where the row is a percentage.'),
   percentage: {

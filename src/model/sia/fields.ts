@@ -4,11 +4,11 @@ import type { Field } from '../types.ts'
 
 export const FIELDS = {
   care_period: code(
-    'Month of care (PA_CMP), YYYY-MM: the processing month or an earlier one. Of a month of care, later processing months have more.',
+    'Month of care (PA_CMP), YYYY-MM: the processing month or an earlier one. Later processing months add production to a month of care.',
   ),
   care_period_name: name('The month of care as it is shown.'),
   instrument_code: code(
-    'Instrument of presentation (PA_DOCORIG): C BPA consolidated, I BPA individual, P and S APAC, A RAAS home care, B RAAS psychosocial; letters of before 2008 are those of the files of that time; 0 not informed.',
+    'Instrument of presentation (PA_DOCORIG): C BPA consolidated, I BPA individual, P and S APAC, A RAAS home care, B RAAS psychosocial; before 2008 the letters of the files of that time; 0 not informed.',
   ),
   file_part: code(
     'Part of the state’s month that the row was added up from: a, b, c …; 0 where the month is published in one file.',
@@ -19,11 +19,11 @@ export const FIELDS = {
   ),
   quantity_presented: wideQuantity(
     'procedures',
-    'Quantity presented (PA_QTDPRO), in the unit of the procedure: of medicines, pills.',
+    'Quantity presented (PA_QTDPRO), in the unit of the procedure. Medicines are counted in pills.',
   ),
   quantity_approved: wideQuantity(
     'procedures',
-    'Quantity approved (PA_QTDAPR), in the unit of the procedure: of medicines, pills.',
+    'Quantity approved (PA_QTDAPR), in the unit of the procedure. Medicines are counted in pills.',
   ),
   value_presented_cents: cents('Value presented (PA_VALPRO).'),
   value_approved_cents: cents(

@@ -10,8 +10,8 @@ export const METRICS = metricsOf('extended', {
     'Quantidade ambulatorial aprovada',
     'Outpatient quantity approved',
     both(
-      'Quantidade aprovada de procedimentos ambulatoriais (PA_QTDAPR), pelo mês de processamento. Cada procedimento tem a sua unidade (de medicamentos, comprimidos): não são consultas nem pessoas.',
-      'Quantity of outpatient procedures approved (PA_QTDAPR), by month of processing. Each procedure has its own unit (of medicines, pills): quantities are neither visits nor persons.',
+      'Quantidade aprovada de procedimentos ambulatoriais (PA_QTDAPR), pelo mês de processamento. Cada procedimento tem a sua unidade (medicamentos contam em comprimidos): não são consultas nem pessoas.',
+      'Quantity of outpatient procedures approved (PA_QTDAPR), by month of processing. Each procedure has its own unit (medicines are counted in pills): quantities are neither visits nor persons.',
     ),
   ),
   outpatient_quantity_presented: counted(

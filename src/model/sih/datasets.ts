@@ -108,7 +108,7 @@ export const DATASETS = {
     internal: [...BATCH],
     nullable: ['age_group', 'sex'],
     description:
-      'The same admissions by processing month, municipality of residence, main diagnosis, age group, sex and race. What is not known (residence, diagnosis outside CID-10, age, sex) is null.',
+      'The same admissions by processing month, municipality of residence, main diagnosis, age group, sex and race. An unknown value (residence, diagnosis outside CID-10, age, sex) is null.',
   },
   hospital_admission_flows: {
     name: 'hospital_admission_flows',

@@ -43,9 +43,9 @@ export const FIELDS = {
   deaths: quantity('deaths', 'Records that ended with death (MORTE).'),
   value_total_cents: cents('Value of the records (VAL_TOT): approved, which is not yet paid.'),
   value_hospital_cents: cents(
-    'Of it, hospital services (VAL_SH, VAL_SH_FED, VAL_SH_GES). Before 2008 the total has further parts.',
+    'Hospital services within the total (VAL_SH, VAL_SH_FED, VAL_SH_GES). Before 2008 the total has further parts.',
   ),
-  value_professional_cents: cents('Of it, professional services (VAL_SP, VAL_SP_FED, VAL_SP_GES).'),
+  value_professional_cents: cents('Professional services within the total (VAL_SP, VAL_SP_FED, VAL_SP_GES).'),
   discharges_in_month: quantity(
     'admissions',
     'Admissions that ended within the processing month; the others ended before and were presented late.',
@@ -74,7 +74,7 @@ export const FIELDS = {
   ),
   icsap_admissions: quantity(
     'admissions',
-    'Of them, those with a main diagnosis of the list of conditions sensitive to primary care.',
+    'Admissions among them with a main diagnosis of the list of conditions sensitive to primary care.',
   ),
   hospital_municipality_code: {
     type: 'integer',

@@ -28,11 +28,11 @@ export const FIELDS = {
   ),
   maternal_deaths: quantity(
     'deaths',
-    'Of them maternal: chapter XV without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53, M83.0 in pregnancy or within 42 days of its end.',
+    'Maternal deaths among them: chapter XV without O96 and O97, A34, and B20–B24, D39.2, E23.0, F53, M83.0 in pregnancy or within 42 days of its end.',
   ),
   fetal_deaths: quantity('fetal deaths', 'Fetal deaths (TIPOBITO 1).'),
   premature_ncd_deaths: quantity(
     'deaths',
-    'Of them at 30 to 69 years of circulatory diseases (I00–I99), cancer (C00–C97), diabetes (E10–E14) or chronic respiratory diseases (J30–J98).',
+    'Deaths among them at 30 to 69 years of circulatory diseases (I00–I99), cancer (C00–C97), diabetes (E10–E14) or chronic respiratory diseases (J30–J98).',
   ),
 } as const satisfies Record<string, Field>

@@ -170,8 +170,8 @@ export const METRICS = metricsOf('extended', {
     ),
     isLifeExpectancy: true,
     description: both(
-      'Anos que viveria, em média, quem nascesse e passasse a vida sob a mortalidade do grupo nos meses pedidos: tábua de vida abreviada de 17 faixas (0 a 4 anos até 80 e mais, aberta). Sem dado com menos de 5.000 residentes, sem residentes em uma faixa ou sem óbitos na última.',
-      'Years that people would live on average who were born and spent their lives under the mortality of the group in the requested months: an abridged life table of 17 age groups (0 to 4 years up to the open group of 80 and over). Null with fewer than 5,000 residents, without residents in an age group, or without deaths in the last.',
+      'Número médio de anos que um recém-nascido viveria se a mortalidade do grupo nos meses pedidos durasse por toda a sua vida: tábua de vida abreviada de 17 faixas (0 a 4 anos até 80 e mais, aberta). Sem dado com menos de 5.000 residentes, sem residentes em uma faixa ou sem óbitos na última.',
+      'Average number of years that a newborn would live if the mortality of the group in the requested months lasted for life: an abridged life table of 17 age groups (0 to 4 years up to the open group of 80 and over). Null with fewer than 5,000 residents, without residents in an age group, or without deaths in the last.',
     ),
     without: [
       ...['race', 'age_group', 'infant_age', 'cause_chapter', 'cause_category', 'cause_group'],

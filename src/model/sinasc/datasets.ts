@@ -54,7 +54,7 @@ export const DATASETS = {
     },
     sorts: ['births'],
     description:
-      'Live births by month of birth, municipality of residence of the mother, her age group, weight, gestation, prenatal visits, delivery, race and sex, added up from the yearly files by state of residence (DN). What is not known is null.',
+      'Live births by month of birth, municipality of residence of the mother, her age group, weight, gestation, prenatal visits, delivery, race and sex, added up from the yearly files by state of residence (DN). An unknown value is null.',
   },
 } as const satisfies Record<string, Dataset>
 
