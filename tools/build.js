@@ -2,7 +2,7 @@
  * The build, run by `npm ci` (as `prepare`) and `npm run build`: the sources of the command line and of the worker processes
  * → dist/, with source maps. Development runs the sources (`npm run dev`).
  *
- * esbuild is a package of development. Where it is absent, an installation goes on, with the dist/ that is there if one is
+ * esbuild is a package of development. Without it, an installation goes on, with the dist/ that is there if one is
  * (an image copies it from a machine that built it); the build asked for by name fails.
  *
  * tools/build-tests.js builds the tests in the same way: `forNode`.

@@ -1,6 +1,6 @@
 /**
- * Fetches documents: answers of APIs and files with fixed addresses. They have no listing, so one that is here is fetched again
- * only after a month. Of alternatives the first that the publisher has is fetched.
+ * Fetches documents: answers of APIs and files with fixed addresses. They have no listing, so a local one is fetched again only after
+ * a month. If documents are alternatives, the first one that the publisher has is fetched.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'

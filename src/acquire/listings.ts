@@ -1,6 +1,6 @@
 /**
- * Judges listings. A server that lists fewer files than before has made an error until later listings agree: the same short
- * listing must come again after a day. A short listing deletes nothing. What listings showed is kept in `.listings.json`.
+ * Judges listings. A listing with fewer files than before counts as an error of the server, until the same listing comes again after a
+ * day. A short listing deletes nothing. `.listings.json` keeps the number of files of each folder between runs.
  */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { readJsonFile } from './snapshots.ts'
 import { FetchError, type RemoteFile } from './types.ts'
 
 const FILE = '.listings.json'
-/** Age at which a repeated short listing is believed. Short listings of the server were whole again a day later. */
+/** Time after which a repeated short listing counts as correct. Erroneous listings of the server were complete again a day later. */
 const BELIEVED_AFTER_MS = 24 * 3_600_000
 
 interface Seen {

@@ -1,6 +1,6 @@
 /**
- * Turns a listing into what is wanted and what is missing. Pure: In: sources, listings and scope. Out: files with state and
- * period, periods that are whole, and gaps.
+ * Decides from listings which files to fetch and which are missing. Pure. In: sources, listings and scope. Out: files with state
+ * and period, complete periods, and gaps.
  */
 import { EDITION_DAYS } from '../model/demography/editions.ts'
 import { STATES, type State } from '../model/territory/states.ts'
@@ -8,7 +8,7 @@ import type { FetchArea, ListedSource, RemoteFile } from './types.ts'
 
 export interface Scope {
   readonly states: readonly State[]
-  /** YYYYMM; null with `to` null for the newest period. */
+  /** First month of the range, YYYYMM. Null, together with `to`, selects the newest period. */
   readonly from: number | null
   readonly to: number | null
 }
@@ -32,11 +32,11 @@ export interface Gap {
 export interface AreaPlan {
   readonly files: readonly ListedFile[]
   readonly missing: readonly Gap[]
-  /** Newest period that the listings have for the states, whole or not. */
+  /** Newest period that the listings have for the states, complete or not. */
   readonly newest: number | null
 }
 
-/** First two-digit year of the former century in names: that of the oldest files of deaths. */
+/** Two-digit years in names belong to the former century from this one on. The oldest files of deaths are of 1979. */
 const FORMER_CENTURY = 79
 
 const yearOf = (month: number): number => Math.floor(month / 100)

@@ -41,7 +41,7 @@ export interface ListedSource extends SourceFacts {
   readonly kind: 'listed'
   readonly publisher: PublisherCode
   /**
-   * Folders by period. `{year}` stands for each year from the first on. Where two of them have a file of the same state and period,
+   * Folders by period. `{year}` stands for each year from the first on. If two of them have a file of the same state and period,
    * the first one counts.
    */
   readonly folders: readonly SourceFolder[]

@@ -203,8 +203,8 @@ async function runSide(query: Parameters<typeof prepareQuery>[0], parts: AnswerP
   if (total > GROUPS_MAX)
     throw new AppError('too_many_rows', {
       detail: both(
-        `A consulta tem ${total} grupos; até ${GROUPS_MAX} podem ser comparados.`,
-        `The query has ${total} groups; ${GROUPS_MAX} can be compared.`,
+        `A consulta tem ${total} grupos; no máximo ${GROUPS_MAX} podem ser comparados.`,
+        `The query has ${total} groups; at most ${GROUPS_MAX} can be compared.`,
       ),
       extra: { rows: total, allowed: GROUPS_MAX },
     })

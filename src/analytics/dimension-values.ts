@@ -155,10 +155,9 @@ export interface CountParts extends Pick<AnswerParts, 'engine' | 'view' | 'capab
 /**
  * Counts records by member in each dataset that carries the dimension and all filters, and that the key may read.
  *
- * It counts active facilities, admissions, production and funds. It uses each dataset's newest month unless the
- * filters or the dimension select months. A count is null when the dataset was not collected for the states
- * concerned. Admissions, production and financing are left out when the release does not join them, unless it joins no dataset that
- * carries the dimensions: all counts are null then.
+ * Records of closed facilities do not count. Each dataset is read in its newest month, unless the filters or the dimension select
+ * months. A count is null when the dataset was not collected for the states concerned. Datasets that the release does not join are left
+ * out. When it joins none that carries the dimensions, all of them stay, and every count is null.
  * @throws AppError 'incompatible_dimension' when no dataset carries all dimensions
  */
 export async function countFacts(

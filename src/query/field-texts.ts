@@ -214,7 +214,7 @@ function describeIssues(
 const pointerOf = (path: readonly PropertyKey[]): string =>
   path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-const NOT_REPEATABLE: Text = both('deve ser informado uma só vez', 'must be given once')
+const NOT_REPEATABLE: Text = both('deve aparecer uma só vez', 'must appear only once')
 
 export const describeBody = (error: z.ZodError, schema: z.ZodType, body: unknown): ErrorDetail[] =>
   describeIssues(

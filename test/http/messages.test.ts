@@ -92,7 +92,7 @@ t.test('every parameter says what it takes', secondRing, async (t) => {
     if (name !== undefined) {
       const twice = `${addressOf(route)}?${name}=1&${name}=2`
       const errors = await checkWords(t, { method: 'GET', url: twice }, `${route.path} ${name} twice`)
-      t.match(errors, [{ parameter: name, message: 'deve ser informado uma só vez' }])
+      t.match(errors, [{ parameter: name, message: 'deve aparecer uma só vez' }])
     }
     const strange = await checkWords(t, { method: 'GET', url: `${addressOf(route)}?strange=1` }, route.path)
     t.match(strange.at(-1), { parameter: 'strange', message: 'não é um parâmetro desta rota' })

@@ -24,7 +24,7 @@ export const command: Command = {
     from: {
       type: 'string',
       value: 'FILE',
-      help: 'A checkpoint of before, or a proof (log.tlog-proof): the log must go on from it.',
+      help: 'An earlier checkpoint, or a proof (log.tlog-proof), which the log must extend.',
     },
     log: {
       type: 'string',
@@ -150,7 +150,7 @@ const listOf = (entries: readonly LogEntry[]): string =>
 
 function describe(place: string, verdict: LogVerdict): string {
   const { origin, size, root, agreed, cosignatures, findings } = verdict
-  const before = agreed === 0 ? '' : ` It goes on from ${agreed} checkpoints of before.`
+  const before = agreed === 0 ? '' : ` It extends ${agreed} earlier checkpoint${agreed === 1 ? '' : 's'}.`
   const lines =
     findings.length === 0
       ? ['verified', `${origin}: ${size} entries, root ${root}.${before}`]

@@ -1,6 +1,6 @@
 /**
- * Verifies reports. In: bytes of a report. Out: its manifest, and what was checked. The first mismatch throws a SusDataError. Of a CSV
- * report every byte is checked, of a JSON report the manifest only. `sus-data verify-report` checks workbooks, Parquet and Arrow.
+ * Verifies reports. In: bytes of a report. Out: its manifest, and what was checked. The first mismatch throws a SusDataError.
+ * Every byte of a CSV report is checked, and only the manifest of a JSON report. `sus-data verify-report` checks workbooks, Parquet and Arrow.
  */
 import type { components } from './api.ts'
 import { bytesOf, digestJson, isSigned, sha256 } from './digest.ts'

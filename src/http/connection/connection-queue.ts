@@ -5,7 +5,7 @@
  * Node.js reads connections itself, which is fastest, until `WAITING_MAX` requests wait over all connections. From then on bytes are kept
  * and parsed one request at a time, so that a waiting request costs its bytes instead of parsed objects.
  * A turn starts requests for `TURN_MS`. The others wait in the order of their arrival, one of each connection, and health checks never
- * wait. What a request means is decided elsewhere; closing.ts closes connections.
+ * wait. Other modules answer the requests; closing.ts closes connections.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

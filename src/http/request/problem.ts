@@ -93,7 +93,7 @@ export function answerProblem(error: AppError, requestId: string, language: Lang
 /** Languages by Accept-Language header. Few distinct headers are in use, and parsing costs more than a look-up. */
 const LANGUAGES = new Map<string, Language>()
 const LANGUAGES_MAX = 100
-/** Include the usual regions, so that a header with a region matches as exactly as one without. */
+/** Languages offered to the parser, with their usual regions: `en-US` in a header must match as exactly as `pt` does. */
 const VARIANTS = ['pt-BR', 'pt', 'pt-PT', 'en', 'en-US', 'en-GB']
 
 /** @returns the preferred language of the two; Portuguese without a preference */

@@ -71,7 +71,7 @@ export function encodePlainTexts(page: Uint8Array, start: number, count: number,
     from += 4
     const to = from + length
     if (to > page.length) throw new Error('a page ends inside a text')
-    // Words are copied with a test for bytes below 2, which sets the highest bit of a byte. The last bytes follow one by one.
+    // Copies four bytes at a time. A byte below 2 sets its highest bit in `low`: the text is then copied again, with escapes.
     let low = 0
     let at = 0
     for (; at + WORD_BYTES <= length; at += WORD_BYTES) {

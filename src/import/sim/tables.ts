@@ -30,7 +30,7 @@ const DEATHS: StagedTable = {
   // Files are by residence, so a death without a municipality code is one of the state's.
   stateWithoutCode: 'file',
 }
-/** The same deaths by the municipality where they happened. A death without a valid one is of no state. */
+/** Deaths by municipality of occurrence. A death without a valid one has no state, because the file states only that of residence. */
 const BY_OCCURRENCE: StagedTable = {
   ...DEATHS,
   dataset: 'deaths_by_occurrence',

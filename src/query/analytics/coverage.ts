@@ -160,7 +160,7 @@ export const cellPartsOf = ({
   isByPlace: isWithinStates(coveredGroups(query)),
 })
 
-/** @returns needs of a metric with those of the codes that its query names, over its months and the others */
+/** Adds the needs of groups that have a code in each grouped dimension, and `months` to the requested months. */
 export const withCodes = (
   needs: QueryMetricNeeds,
   groups: readonly DimensionCode[],

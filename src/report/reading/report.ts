@@ -31,7 +31,7 @@ export const cellOf = (value: unknown, { decimals }: Column): Cell =>
       ? exactText(value, decimals)
       : String(value)
 
-/** Creates a report of a format that contains only table and manifest. */
+/** Creates the parsed report of a format whose files hold nothing but the table and the manifest. */
 export const recordReport = (
   format: ReportFormat,
   manifest: ReportManifest,

@@ -104,8 +104,8 @@ export function resolveComparator(
       'invalid_request',
       '/compare_to',
       both(
-        'precisa de uma consulta agrupada por lugares de um só tipo (do estabelecimento ou de residência), sem facility',
-        'needs a query grouped by places of one kind (of the facility or of residence), without facility',
+        'exige em group_by lugares de um só tipo (todos do estabelecimento ou todos de residência), e não facility',
+        'requires places of one kind in group_by (all of the facility or all of residence), and not facility',
       ),
       LARGER_PLACES.map(([code]) => code),
     )

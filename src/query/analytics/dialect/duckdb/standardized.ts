@@ -45,7 +45,7 @@ function statisticSql(statistic: 'events' | 'variance', counted: Sql, standard: 
 
 /** Twice this number, and the sum of two such numbers, stay below 2^63. */
 const LARGE = 2n ** 61n
-/** Up to this many events of an age, twice the weighted number fits 64 bits, where division takes a tenth of the time. */
+/** Largest number of events of an age group whose doubled weighted count fits 64 bits. 64-bit division takes a tenth of the time. */
 const mostEvents = (standard: StandardName): bigint =>
   LARGE / (2n * SCALE * BigInt(Math.max(...standardOf(standard).map(([, people]) => people))))
 const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
