@@ -216,7 +216,7 @@ export const ERRORS = {
     title: 'Arquivo da versão de dados danificado',
     title_en: 'Damaged file of the release',
     hint: 'Avise o operador; GET /ready nomeia o arquivo. O que não precisa dele segue respondendo.',
-    hint_en: 'Tell the operator; GET /ready names the file. What does not need it goes on being answered.',
+    hint_en: 'Tell the operator; GET /ready names the file. Requests that do not need it are still answered.',
   },
   overloaded: {
     status: 503,

@@ -31,7 +31,7 @@ const place = (name: string, address: string, publishes: string) =>
   setting({
     name,
     default: address,
-    help: `Where sus-data fetch gets ${publishes}; a mirror with the same paths may take its place.`,
+    help: `Address from which sus-data fetch gets ${publishes}; a mirror with the same paths may take its place.`,
     ...PLACE,
     // The address of a mirror may hold a password.
     isSecret: true,

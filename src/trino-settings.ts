@@ -13,7 +13,7 @@ export const TRINO_SETTINGS = {
   engine: setting({
     name: 'SUS_ENGINE',
     default: 'duckdb',
-    help: 'What adds up facts: DuckDB in this process, Trino, or auto: Trino where a query reads as many rows as SUS_TRINO_MIN_ROWS, or does not fit into this process.',
+    help: 'Engine that adds up facts: DuckDB in this process, Trino, or auto: Trino where a query reads as many rows as SUS_TRINO_MIN_ROWS, or does not fit into this process.',
     allowed: ENGINES.join(', '),
     parse: (text) => ENGINES.find((engine) => engine === text),
   }),
@@ -53,7 +53,7 @@ export const TRINO_SETTINGS = {
   trinoLocation: setting({
     name: 'SUS_TRINO_LOCATION',
     default: 'local:///releases',
-    help: 'Where Trino finds the folder of releases; sus-data trino register takes it.',
+    help: 'Address at which Trino finds the folder of releases; sus-data trino register takes it.',
     allowed: 'an address such as local:///releases or s3://bucket/releases, without a / at its end',
     parse: (text) => (/^[a-z][a-z0-9]*:\/\/[\w./-]*[\w-]$/.test(text) ? text : undefined),
   }),
