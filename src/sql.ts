@@ -128,7 +128,7 @@ export const gatheredOf = (statement: Sql): GatheredPart[] =>
   )
 
 /** Inlines an integer of the plan, such as a year. Statements without parameters need not be prepared. @throws TypeError */
-export function whole(value: number): Sql {
+export function integerLiteral(value: number): Sql {
   if (!Number.isSafeInteger(value)) throw new TypeError(`not a whole number: ${value}`)
   return { parts: [{ kind: 'text', text: value < 0 ? `(${value})` : String(value) }] }
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { isFullDisk } from '../files.ts'
 import type { Settings } from '../settings.ts'
 import { fetchDocument } from './documents.ts'
-import { findUnlisted, gapsBeside, type ListedPlan, readListings } from './listed.ts'
+import { findOpenGaps, findUnlisted, type ListedPlan, readListings } from './listed.ts'
 import type { Gap, ListedFile, Scope } from './plan.ts'
 import { hasEqualChecksums } from './probe.ts'
 import { CONNECTIONS_MAX, PUBLISHER, publicAddress } from './publishers.ts'
@@ -157,7 +157,7 @@ class FetchRun {
     const here = [...this.#files.values()].filter(({ path }) => existsSync(join(into, path)))
     return {
       files: [...this.#files.values()],
-      missing: gapsBeside(unlisted, listed.missing),
+      missing: findOpenGaps(unlisted, listed.missing),
       failures: this.#failures,
       warnings: this.#warnings,
       by_hand: sources.flatMap((source) =>

@@ -259,7 +259,7 @@ export function findUnlisted(
 }
 
 /** @returns gaps that no unlisted file fills; a part of a month fills none */
-export const gapsBeside = (unlisted: readonly ListedFile[], gaps: readonly Gap[]): Gap[] =>
+export const findOpenGaps = (unlisted: readonly ListedFile[], gaps: readonly Gap[]): Gap[] =>
   gaps.filter(
     (gap) =>
       !unlisted.some(

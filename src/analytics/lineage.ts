@@ -27,7 +27,7 @@ import { COLUMN_OF_MEASURE as ADMISSION_COLUMNS } from '../model/sih/layout.ts'
 import { COLUMN_OF_MEASURE as DEATH_COLUMNS } from '../model/sim/layout.ts'
 import { checkRecords } from '../query/analytics/checks.ts'
 import {
-  isKnownEverywhere,
+  isCollectedEverywhere,
   type MeasurePosition,
   type MetricPlan,
   unitOfSide,
@@ -288,7 +288,7 @@ async function readCell(
   const isUnknown =
     kind === null
       ? row[`unknown_${index}`] === true
-      : value === null && (baseMetric === undefined || !isKnownEverywhere(baseMetric))
+      : value === null && (baseMetric === undefined || !isCollectedEverywhere(baseMetric))
   return { value: value === null ? null : Number(value), isUnknown }
 }
 

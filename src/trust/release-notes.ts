@@ -175,8 +175,8 @@ function parseAttestations(
     if (kind !== ATTESTATION_LINE || releaseId !== id || rest.join() !== '') return null
     const rebuilt = rebuildSchema.parse(JSON.parse(rebuild))
     const signer = note.signatures.find(({ keyId }) => name === `${ATTESTATIONS}/${keyId}${NOTE_SUFFIX}`)
-    const isKnown = verifiers.some(({ keyId }) => keyId === signer?.keyId)
-    if (signer === undefined || (isKnown && !signer.verified)) return null
+    const isTrusted = verifiers.some(({ keyId }) => keyId === signer?.keyId)
+    if (signer === undefined || (isTrusted && !signer.verified)) return null
     return signaturesOf(note).map((signature) => ({ ...signature, ...rebuilt, note: text }))
   } catch {
     return null

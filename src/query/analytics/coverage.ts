@@ -100,8 +100,8 @@ export function statesInPlaces(placeFilters: readonly QueryFilter[]): ReadonlySe
   return remaining.length === ALL_STATES.size ? ALL_STATES : new Set(remaining.map(({ uf }) => uf))
 }
 
-/** Groups for which a metric has a value: groups of these states, of these periods, or of these states in each period ('cells'). */
-export type KnownGroups =
+/** A set of the groups of a query: groups of these states, of these periods, or of these states in each period ('cells'). */
+export type GroupSet =
   | 'all'
   | 'none'
   | { readonly states: readonly string[] }
@@ -174,11 +174,11 @@ export const withCodes = (
   }
 }
 
-export function findKnownGroups(
+export function findCollectedGroups(
   { needs, states, requested, cells }: MetricNeeds,
   groups: readonly DimensionCode[],
   view: ReleaseView,
-): KnownGroups {
+): GroupSet {
   if (needs.length === 0) return 'all'
   if (requested.length === 0) return 'none'
   const months =
@@ -196,7 +196,7 @@ export function groupsOfStates(
   months: readonly { readonly period: number; readonly collected: ReadonlySet<string> }[],
   states: ReadonlySet<string>,
   groups: readonly DimensionCode[],
-): KnownGroups {
+): GroupSet {
   if (months.every(({ collected }) => includesAll(collected, states))) return 'all'
   const selectStates = (collected: ReadonlySet<string>): string[] =>
     [...states].filter((uf) => collected.has(uf))
@@ -219,13 +219,16 @@ export function groupsOfStates(
   return collectedStates.length === 0 ? 'none' : { states: collectedStates }
 }
 
-/** Value groups of a code, where some files lack the dimension. */
-export interface KnownGroupsByCode {
+/** Collected groups among those with a code of a dimension that some files lack. */
+export interface CollectedGroupsByCode {
   readonly dimension: DimensionCode
-  readonly knownGroups: KnownGroups
+  readonly collectedGroups: GroupSet
 }
 
-export function findKnownGroupsByCode(metric: QueryMetricNeeds, view: ReleaseView): KnownGroupsByCode[] {
+export function findCollectedGroupsByCode(
+  metric: QueryMetricNeeds,
+  view: ReleaseView,
+): CollectedGroupsByCode[] {
   const { metric: code, needs, requested } = metric
   const { filters, group_by } = metric.query
   const covered = coveredGroups(metric.query)
@@ -235,7 +238,11 @@ export function findKnownGroupsByCode(metric: QueryMetricNeeds, view: ReleaseVie
     )
     .map((codeNeeds) => ({
       dimension: codeNeeds.dimension,
-      knownGroups: findKnownGroups({ ...metric, needs: [...needs, ...codeNeeds.needs] }, covered, view),
+      collectedGroups: findCollectedGroups(
+        { ...metric, needs: [...needs, ...codeNeeds.needs] },
+        covered,
+        view,
+      ),
     }))
 }
 

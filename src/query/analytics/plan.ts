@@ -44,8 +44,8 @@ import {
   coveredGroups,
   describeMissing,
   type Filler,
-  findKnownGroups,
-  findKnownGroupsByCode,
+  findCollectedGroups,
+  findCollectedGroupsByCode,
   findMissing,
   isWithinStates,
   type Missing,
@@ -295,8 +295,8 @@ export function planAggregate(
       unit: unitOf(needs.metric),
       priceUnit: query.prices !== null && isMoney(needs.metric) ? 10 ** KEPT_DECIMALS : 1,
       decimals: decimalsOfMetric(needs.metric),
-      knownGroups: findKnownGroups(needs, coveredGroups(needs.query), view),
-      knownGroupsByCode: findKnownGroupsByCode(needs, view),
+      collectedGroups: findCollectedGroups(needs, coveredGroups(needs.query), view),
+      collectedGroupsByCode: findCollectedGroupsByCode(needs, view),
       status: query.status ? findStatusGroups(needs, view) : null,
     }
   }

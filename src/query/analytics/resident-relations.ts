@@ -32,6 +32,7 @@ import {
   EMPTY,
   either,
   ident,
+  integerLiteral,
   join,
   resident,
   residentMonths,
@@ -40,7 +41,6 @@ import {
   TEXT,
   table,
   tableOfMonths,
-  whole,
 } from '../../sql.ts'
 import { anyDeclaration, unionOf } from './dialect/differences.ts'
 
@@ -86,12 +86,13 @@ export const MISSING_POPULATION = -1
 
 /** A municipality's population in one year. Release rows are null when the imported file lacks the municipality. */
 const populationWhere = (condition: Sql): Sql =>
-  sql`CAST(sum(coalesce(population, ${whole(MISSING_POPULATION)})) FILTER (WHERE ${condition}) AS BIGINT)`
+  sql`CAST(sum(coalesce(population, ${integerLiteral(MISSING_POPULATION)})) FILTER (WHERE ${condition}) AS BIGINT)`
 
 /** @returns estimates by municipality, one row each and one column per year (see estimateColumn) */
 export function estimatesOf(years: readonly number[]): Sql {
   const columns = years.map(
-    (year) => sql`${populationWhere(sql`reference_year = ${whole(year)}`)} AS ${ident(estimateColumn(year))}`,
+    (year) =>
+      sql`${populationWhere(sql`reference_year = ${integerLiteral(year)}`)} AS ${ident(estimateColumn(year))}`,
   )
   return sql`(SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} WHERE population_type = 'ESTIMATED_POPULATION' GROUP BY 1)`
 }
@@ -182,13 +183,13 @@ export const factsAsStored = (dataset: MonthlyFacts, period: number): Sql =>
 function populationDefinition(years: PopulationYears): Sql {
   const columns = (['CENSUS_POPULATION', 'ESTIMATED_POPULATION'] as const).map(
     (type) =>
-      sql`${populationWhere(sql`population_type = ${TEXT(`'${type}'`)} AND reference_year = ${whole(years[type] ?? 0)}`)} AS ${ident(POPULATION_COLUMNS[type])}`,
+      sql`${populationWhere(sql`population_type = ${TEXT(`'${type}'`)} AND reference_year = ${integerLiteral(years[type] ?? 0)}`)} AS ${ident(POPULATION_COLUMNS[type])}`,
   )
   return sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, min(uf) AS uf, ${join(columns, ', ')} FROM ${table('population')} GROUP BY 1`
 }
 
 const populationByAgeDefinition = (year: number): Sql =>
-  sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${whole(year)}`
+  sql`SELECT CAST(municipality_code AS INTEGER) AS municipality_ibge_code, uf, sex, age_group, population FROM ${table('population_by_age')} WHERE reference_year = ${integerLiteral(year)}`
 
 function factsDefinition(dataset: MonthlyFacts, months: Sql): Sql {
   const { quantities, flags } = measuredFields(dataset)

@@ -11,7 +11,7 @@ import {
   metricOf,
   type Sides,
 } from '../../../model/metrics.ts'
-import type { KnownGroups, KnownGroupsByCode } from '../coverage.ts'
+import type { CollectedGroupsByCode, GroupSet } from '../coverage.ts'
 import type { QueryRatio } from '../options/defined-metrics.ts'
 import { recordUnitOf } from '../options/prices.ts'
 import type { StatusGroups } from './status-groups.ts'
@@ -65,14 +65,20 @@ export interface MetricPlan {
   readonly priceUnit: number
   readonly decimals: number
   /** Groups with complete data. The metric is null in the others. */
-  readonly knownGroups: KnownGroups
+  readonly collectedGroups: GroupSet
   /** Further limits on groups with a code of a dimension that some files lack. */
-  readonly knownGroupsByCode: readonly KnownGroupsByCode[]
+  readonly collectedGroupsByCode: readonly CollectedGroupsByCode[]
   /** Null without statuses, and for ratios of the query, which have those of their sides. */
   readonly status: StatusGroups | null
 }
-export const isKnownEverywhere = ({ knownGroups, knownGroupsByCode, sides }: MetricPlan): boolean =>
-  sides === null ? knownGroups === 'all' && knownGroupsByCode.length === 0 : sides.every(isKnownEverywhere)
+export const isCollectedEverywhere = ({
+  collectedGroups,
+  collectedGroupsByCode,
+  sides,
+}: MetricPlan): boolean =>
+  sides === null
+    ? collectedGroups === 'all' && collectedGroupsByCode.length === 0
+    : sides.every(isCollectedEverywhere)
 
 /** Populations have no months, and so has a ratio that divides two of them. */
 export const isTimeless = ({ catalog }: Pick<MetricPlan, 'catalog'>): boolean =>
@@ -136,15 +142,15 @@ export function planRatio(
     unit: 1,
     priceUnit: numerator.priceUnit,
     decimals: ratio.decimals,
-    knownGroups: 'all',
-    knownGroupsByCode: [],
+    collectedGroups: 'all',
+    collectedGroupsByCode: [],
     status: null,
   }
 }
 
 /** @returns whether the state of a group decides if a metric has a value */
 export const needsStateOfGroup = (metric: MetricPlan): boolean =>
-  metric.knownGroups !== 'none' && !isKnownEverywhere(metric)
+  metric.collectedGroups !== 'none' && !isCollectedEverywhere(metric)
 
 /** @returns the residents that a standardized rate divides by, of all ages together */
 export const countOf = ({ standardizedBy: _standard, ...residents }: Measure): Measure => residents

@@ -8,16 +8,16 @@ import { tablesAmong } from '../../../model/required-tables.ts'
 import { ALL_STATES, statesCollectedOf } from '../../../release/coverage.ts'
 import { isOfYears } from '../../../release/published-months.ts'
 import type { ReleaseView } from '../../../release/view.ts'
-import { coveredGroups, groupsOfStates, type KnownGroups, type QueryMetricNeeds } from '../coverage.ts'
+import { coveredGroups, type GroupSet, groupsOfStates, type QueryMetricNeeds } from '../coverage.ts'
 import { allPeriods } from '../periods.ts'
 import { statesFinal } from './finality.ts'
 import type { MetricPlan } from './metric-plan.ts'
 
 export interface StatusGroups {
   /** Groups of which some month was collected. */
-  readonly begun: KnownGroups
+  readonly begun: GroupSet
   /** Groups whose months the publisher no longer revises. */
-  readonly final: KnownGroups
+  readonly final: GroupSet
   /** Codes of the periods whose values leave out months; 0 when no period is grouped. */
   readonly partial: readonly number[]
   /** Months that may still be revised, YYYYMM. */
@@ -42,7 +42,7 @@ export function findStatusGroups(
     (finestTime(query.group_by) === null
       ? [{ code: 0, all: requested, read: requested }]
       : requested.map((month) => ({ code: month, all: [month], read: [month] })))
-  const groupsOf = (statesOf: (period: (typeof periods)[number]) => ReadonlySet<string>): KnownGroups =>
+  const groupsOf = (statesOf: (period: (typeof periods)[number]) => ReadonlySet<string>): GroupSet =>
     groupsOfStates(
       periods.map((period) => ({ period: period.code, collected: statesOf(period) })),
       states,

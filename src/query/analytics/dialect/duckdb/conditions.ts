@@ -1,7 +1,7 @@
 /** Prints the conditions of measures and of filters on the columns of a row, and codes of the model. */
 import type { Condition } from '../../../../model/metrics.ts'
 import type { FlowLevel } from '../../../../model/types.ts'
-import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import type { QueryFilter } from '../../filters.ts'
 import { listOf } from '../differences.ts'
 
@@ -11,30 +11,30 @@ export function codeText(code: string): Sql {
   return TEXT(`'${code}'`)
 }
 
-/** Columns of the residence and of the hospital, and when one of them is known. The ignored municipality of a state is not. */
+/** Columns of the residence and of the hospital, and the condition that a column has a place. The ignored municipality of a state is none. */
 const ENDS: Readonly<
-  Record<FlowLevel, { readonly columns: readonly [string, string]; isKnown(column: Sql): Sql }>
+  Record<FlowLevel, { readonly columns: readonly [string, string]; hasPlace(column: Sql): Sql }>
 > = {
   municipality: {
     columns: ['residence_municipality_code', 'municipality_ibge_code'],
-    isKnown: (column) => sql`${column} % 100000 >= 10`,
+    hasPlace: (column) => sql`${column} % 100000 >= 10`,
   },
   health_region: {
     columns: ['residence_health_region_code', 'health_region_code'],
-    isKnown: (column) => sql`${column} IS NOT NULL`,
+    hasPlace: (column) => sql`${column} IS NOT NULL`,
   },
-  state: { columns: ['residence_uf', 'uf'], isKnown: (column) => sql`${column} IS NOT NULL` },
+  state: { columns: ['residence_uf', 'uf'], hasPlace: (column) => sql`${column} IS NOT NULL` },
 }
 function endsSql(level: FlowLevel, isOutside: boolean): Sql {
-  const { columns, isKnown } = ENDS[level]
+  const { columns, hasPlace } = ENDS[level]
   const [residence, hospital] = [ident(columns[0]), ident(columns[1])]
-  const areKnown = sql`${isKnown(residence)} AND ${isKnown(hospital)}`
-  return isOutside ? sql`(${areKnown} AND ${residence} <> ${hospital})` : sql`(${areKnown})`
+  const haveBothPlaces = sql`${hasPlace(residence)} AND ${hasPlace(hospital)}`
+  return isOutside ? sql`(${haveBothPlaces} AND ${residence} <> ${hospital})` : sql`(${haveBothPlaces})`
 }
 
 /** A measure's condition on the columns of a row. */
 export function conditionSql(condition: Condition): Sql {
-  if ('above' in condition) return sql`${ident(condition.field)} > ${whole(condition.above)}`
+  if ('above' in condition) return sql`${ident(condition.field)} > ${integerLiteral(condition.above)}`
   if ('equals' in condition) return sql`${ident(condition.field)} = ${codeText(condition.equals)}`
   if ('oneOf' in condition)
     return sql`${ident(condition.field)} IN (${join(condition.oneOf.map(codeText), ', ')})`
@@ -52,7 +52,7 @@ const LIST_TEXT_MAX = 50
  */
 function filterValues({ dimension, values }: QueryFilter): { readonly first: Sql; readonly list: Sql } {
   const toText = (value: string | number): Sql | null =>
-    typeof value === 'number' ? whole(value) : dimension === 'state' ? codeText(value) : null
+    typeof value === 'number' ? integerLiteral(value) : dimension === 'state' ? codeText(value) : null
   const texts = values.length > LIST_TEXT_MAX ? [] : values.map(toText).filter((text) => text !== null)
   const [first] = texts
   return texts.length === values.length && first !== undefined

@@ -24,11 +24,11 @@ import {
   type GatheredPart,
   gathered,
   ident,
+  integerLiteral,
   join,
   type Sql,
   sql,
   TEXT,
-  whole,
 } from '../../../../sql.ts'
 import { excludesStateFunds } from '../../datasets/funds.ts'
 import { dimensionsOfOneValue, dimensionsUsed } from '../../dimensions-used.ts'
@@ -238,7 +238,7 @@ export function nullIfFiller(
   const filler = fillers.find(({ dimension }) => dimension === code)
   return filler === undefined
     ? column
-    : sql`CASE WHEN ${month} NOT IN (${join(filler.periods.map(whole), ', ')}) THEN ${column} END`
+    : sql`CASE WHEN ${month} NOT IN (${join(filler.periods.map(integerLiteral), ', ')}) THEN ${column} END`
 }
 
 const factsSource = (plan: DatasetPlan): Sql =>
@@ -329,7 +329,7 @@ function measureSql(measure: Measure, plan: DatasetPlan, isUnique: boolean): Sql
     const { year, populationType } = condition
     const column = sql`facts.${ident(year === undefined ? POPULATION_COLUMNS[populationType] : estimateColumn(year))}`
     // A sum is unknown when the imported file lacks one of its municipalities.
-    return sql`CASE WHEN ${isUnique ? column : sql`min(${column})`} <> ${whole(MISSING_POPULATION)} THEN ${isUnique ? column : sql`sum(${column})`} END`
+    return sql`CASE WHEN ${isUnique ? column : sql`min(${column})`} <> ${integerLiteral(MISSING_POPULATION)} THEN ${isUnique ? column : sql`sum(${column})`} END`
   }
   const conditions = (measure.where ?? []).map((condition) =>
     'outsourced' in condition ? TEXT('is_outsourced') : conditionSql(condition),

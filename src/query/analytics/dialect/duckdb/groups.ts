@@ -3,12 +3,12 @@
 import { LIFE_TABLE, type LifeTableAge } from '../../../../model/demography/life-table.ts'
 import { hasUnknowns, isPopulation } from '../../../../model/dimensions.ts'
 import { finestTime } from '../../../../model/periods.ts'
-import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import type { MeasurePosition, MetricPlan, RatioSides } from '../../datasets/metric-plan.ts'
 import { DROPPED } from '../../options/prices.ts'
 import type { AggregatePlan, DatasetPlan } from '../../plan.ts'
+import { isCollectedSql } from './collected-groups.ts'
 import { hasRows, key } from './facts.ts'
-import { knownGroupSql } from './known.ts'
 import { lifeTableFraction, lifeTableSql } from './life-table.ts'
 import { monthsDividedBy, monthsSql, monthsSummed } from './periods.ts'
 import { carriedOf, onlyFacts, relation, relationAs } from './spine.ts'
@@ -102,33 +102,34 @@ function measureValue(plan: AggregatePlan, position: MeasurePosition): Sql {
 
 function scaledNumerator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.sides !== null) return ratioNumerator(metric.sides, metric.scale, plan)
-  if (metric.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
-  const knownGroup = knownGroupSql(metric, plan)
-  const ifKnown = (value: Sql): Sql =>
-    knownGroup === null ? value : sql`CASE WHEN ${knownGroup} THEN ${value} END`
-  if (metric.lifeTable !== null) return ifKnown(lifeTableFractionOf(metric.lifeTable, plan).numerator)
+  if (metric.collectedGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
+  const isCollected = isCollectedSql(metric, plan)
+  const ifCollected = (value: Sql): Sql =>
+    isCollected === null ? value : sql`CASE WHEN ${isCollected} THEN ${value} END`
+  if (metric.lifeTable !== null) return ifCollected(lifeTableFractionOf(metric.lifeTable, plan).numerator)
   const sum = measureValue(plan, metric.numerator)
   // Rounding down at a decimal finer than any that is shown changes no value that is rounded afterwards.
   const value = metric.priceUnit === 1 ? sum : sql`(${sum} // ${TEXT(String(DROPPED))})`
   const difference = metric.less === null ? value : sql`(${value} - ${measureValue(plan, metric.less)})`
   const { denominator, scale } = metric
   const months = denominator === null ? null : monthsSql(datasetAt(plan, denominator))
-  const scaledBy = denominator === null || scale === 1 ? difference : sql`${difference} * ${whole(scale)}`
-  return ifKnown(months === null ? scaledBy : sql`${scaledBy} * ${months}`)
+  const scaledBy =
+    denominator === null || scale === 1 ? difference : sql`${difference} * ${integerLiteral(scale)}`
+  return ifCollected(months === null ? scaledBy : sql`${scaledBy} * ${months}`)
 }
 
 /** N/d ÷ (M/e) is N·e ÷ (M·d): integers on both sides. The numerator is null where either side is unknown. */
 function ratioNumerator([top, bottom]: RatioSides, scale: number, plan: AggregatePlan): Sql {
-  if (bottom.knownGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
+  if (bottom.collectedGroups === 'none') return TEXT('CAST(NULL AS HUGEINT)')
   const divisor = divisorSql(bottom, plan)
   const factors = [
     scaledNumerator(top, plan),
     ...(divisor === null ? [] : [divisor]),
-    ...(scale === 1 ? [] : [whole(scale)]),
+    ...(scale === 1 ? [] : [integerLiteral(scale)]),
   ]
-  const knownGroup = knownGroupSql(bottom, plan)
+  const isCollected = isCollectedSql(bottom, plan)
   const product = join(factors, ' * ')
-  return knownGroup === null ? product : sql`CASE WHEN ${knownGroup} THEN ${product} END`
+  return isCollected === null ? product : sql`CASE WHEN ${isCollected} THEN ${product} END`
 }
 
 function ratioDenominator([top, bottom]: RatioSides, plan: AggregatePlan): Sql {
@@ -146,7 +147,7 @@ function scaledDenominator(metric: MetricPlan, plan: AggregatePlan): Sql {
   if (metric.sides !== null) return ratioDenominator(metric.sides, plan)
   if (metric.lifeTable !== null) return lifeTableFractionOf(metric.lifeTable, plan).denominator
   const months = monthsSql(datasetAt(plan, metric.numerator))
-  const unit = months === null ? whole(metric.unit) : sql`${months} * ${whole(metric.unit)}`
+  const unit = months === null ? integerLiteral(metric.unit) : sql`${months} * ${integerLiteral(metric.unit)}`
   if (metric.denominator === null) return sql`CAST(${unit} AS HUGEINT)`
   const value =
     metric.denominators === null
@@ -177,7 +178,7 @@ function denominatorByMonth(denominators: NonNullable<MetricPlan['denominators']
   const cases = denominators.flatMap(({ period, position }) =>
     position === null
       ? []
-      : [sql`WHEN spine.${key(finest)} = ${whole(period)} THEN ${measureValue(plan, position)}`],
+      : [sql`WHEN spine.${key(finest)} = ${integerLiteral(period)} THEN ${measureValue(plan, position)}`],
   )
   return cases.length === 0 ? TEXT('CAST(NULL AS HUGEINT)') : sql`CASE ${join(cases, ' ')} END`
 }

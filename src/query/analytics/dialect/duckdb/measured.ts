@@ -5,7 +5,7 @@
 import type { LimitLevel } from '../../../../model/limits/levels.ts'
 import type { LimitMethod, Limits } from '../../../../model/limits/methods.ts'
 import { finestTime, isTime } from '../../../../model/periods.ts'
-import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import { isTimeless, type MetricPlan } from '../../datasets/metric-plan.ts'
 import { type ValueKind, valueCode, valueKindsOf } from '../../options/value-kinds.ts'
 import type { AggregatePlan } from '../../plan.ts'
@@ -114,7 +114,7 @@ export function measuredCte(plan: AggregatePlan): Sql {
     const events = method === 'dobson' ? 'standard_events' : 'numerator'
     const factor = method === 'dobson' || metric.denominator === null ? 1 : metric.scale
     columns.push(
-      sql`CAST(joined.${ident(`${events}_${index}`)}${factor === 1 ? TEXT('') : sql` // ${whole(factor)}`} AS DOUBLE) AS ${ident(`events_${index}`)}`,
+      sql`CAST(joined.${ident(`${events}_${index}`)}${factor === 1 ? TEXT('') : sql` // ${integerLiteral(factor)}`} AS DOUBLE) AS ${ident(`events_${index}`)}`,
       sql`CAST(joined.${ident(`denominator_${index}`)} AS DOUBLE) AS ${ident(`exposure_${index}`)}`,
     )
   }
@@ -256,7 +256,7 @@ function fractionOf(shown: ShownValue, index: number): Fraction {
 
 /** Percents and ratios divide values of one unit, so only amounts need it. */
 const timesPriceUnit = (divisor: Sql, { priceUnit }: MetricPlan): Sql =>
-  priceUnit === 1 ? divisor : sql`(${divisor} * ${whole(priceUnit)})`
+  priceUnit === 1 ? divisor : sql`(${divisor} * ${integerLiteral(priceUnit)})`
 const nullUnlessPositive = (value: Sql): Sql => sql`CASE WHEN ${value} > 0 THEN ${value} END`
 const crossDifference = (n: Sql, d: Sql, was: Sql, of: Sql): Sql => sql`(${n} * ${of} - ${was} * ${d})`
 

@@ -1,6 +1,6 @@
 /** Prints what a quantity is multiplied by in each month: the days of the month, or the factor of its prices. Either engine may run it. */
 import type { Measure } from '../../../../model/metrics.ts'
-import { either, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { either, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import { daysIn } from '../../periods.ts'
 import { HUGE } from '../differences.ts'
 
@@ -17,7 +17,7 @@ export function timesMonth(
 
 const daysOfMonth = (month: Sql, periods: readonly number[]): Sql =>
   sql`CASE ${month} ${join(
-    periods.map((period) => sql`WHEN ${whole(period)} THEN ${whole(daysIn(period))}`),
+    periods.map((period) => sql`WHEN ${integerLiteral(period)} THEN ${integerLiteral(daysIn(period))}`),
     ' ',
   )} END`
 
@@ -27,7 +27,8 @@ const factorOfMonth = (month: Sql, factors: NonNullable<Measure['factors']>): Sq
     ? sql`CAST(0 AS ${HUGE})`
     : sql`CASE ${month} ${join(
         factors.map(
-          ([period, factor]) => sql`WHEN ${whole(period)} THEN CAST(${longInteger(factor)} AS ${HUGE})`,
+          ([period, factor]) =>
+            sql`WHEN ${integerLiteral(period)} THEN CAST(${longInteger(factor)} AS ${HUGE})`,
         ),
         ' ',
       )} END`

@@ -3,8 +3,8 @@
  * Division happens here, after all other arithmetic.
  */
 import { type DimensionCode, dimensionOf, isMunicipality, isPlace } from '../../../../model/dimensions.ts'
-import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import { isKnownEverywhere } from '../../datasets/metric-plan.ts'
+import { EMPTY, ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
+import { isCollectedEverywhere } from '../../datasets/metric-plan.ts'
 import { hasPeers } from '../../options/comparators.ts'
 import type { AggregatePlan } from '../../plan.ts'
 import { fewFacilityMembers, membersOf } from '../../resident-relations.ts'
@@ -107,7 +107,7 @@ export function chosenCte(plan: AggregatePlan, onlyKey: GroupKey | null, isCut =
   ]
   return sql`  SELECT ${join(columns, ', ')}
   FROM ${relationAs(plan, 'valued')}${join(joins, '')}${where}${isCut ? orderBy(order) : EMPTY}
-  LIMIT ${whole(limit)} OFFSET ${whole(offset)}`
+  LIMIT ${integerLiteral(limit)} OFFSET ${integerLiteral(offset)}`
 }
 
 export function pageCte(plan: AggregatePlan): Sql {
@@ -133,7 +133,7 @@ export const shownColumns = (plan: AggregatePlan): Sql[] => [
 
 /** Metrics that also need unknown_i, which is true when their data was not collected. */
 const unknownColumns = ({ metrics }: AggregatePlan): number[] =>
-  metrics.flatMap((metric, index) => (isKnownEverywhere(metric) ? [] : [index]))
+  metrics.flatMap((metric, index) => (isCollectedEverywhere(metric) ? [] : [index]))
 
 interface OrderTerm {
   readonly value: Sql

@@ -8,11 +8,11 @@ import {
   type TimeDimension,
 } from '../../../../model/periods.ts'
 import { isMonthZero } from '../../../../release/view.ts'
-import { either, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { either, ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import type { DatasetPlan } from '../../plan.ts'
 
 const quotient = (top: Sql, bottom: number): Sql =>
-  either(sql`${top} // ${whole(bottom)}`, sql`${top} / ${whole(bottom)}`)
+  either(sql`${top} // ${integerLiteral(bottom)}`, sql`${top} / ${integerLiteral(bottom)}`)
 
 /** @param month YYYYMM, an integer column */
 export function periodSql(dimension: TimeDimension, month: Sql): Sql {
@@ -20,7 +20,7 @@ export function periodSql(dimension: TimeDimension, month: Sql): Sql {
   const year = quotient(month, 100)
   if (dimension === 'reference_year') return sql`(${year})`
   const length = dimension === 'reference_quarter' ? 3 : 4
-  const part = quotient(sql`(${month} % 100 + ${whole(length - 1)})`, length)
+  const part = quotient(sql`(${month} % 100 + ${integerLiteral(length - 1)})`, length)
   return sql`((${year}) * 10 + ${part})`
 }
 
@@ -47,7 +47,7 @@ export const monthColumn = ({ time }: DatasetPlan): Sql =>
 export function withWindows(facts: Sql, { time }: Pick<DatasetPlan, 'time'>): Sql {
   if (time?.isWindow !== true) return facts
   const pairs = time.cells.flatMap(({ code, months }) =>
-    months.map((month) => sql`(${whole(month)}, ${whole(code)})`),
+    months.map((month) => sql`(${integerLiteral(month)}, ${integerLiteral(code)})`),
   )
   const windows =
     pairs.length === 0
@@ -66,9 +66,9 @@ export function monthsSql(plan: DatasetPlan): Sql | null {
   const cells = plan.time?.cells ?? []
   const finest = plan.time?.dimension ?? null
   if (plan.over !== 'avg' || finest === null || cells.every(({ count }) => count === most))
-    return most === 1 ? null : whole(most)
+    return most === 1 ? null : integerLiteral(most)
   return sql`CASE spine.${ident(dimensionOf(finest).column)} ${join(
-    cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(count)}`),
+    cells.map(({ code, count }) => sql`WHEN ${integerLiteral(code)} THEN ${integerLiteral(count)}`),
     ' ',
   )} END`
 }
@@ -76,12 +76,14 @@ export function monthsSql(plan: DatasetPlan): Sql | null {
 /** @param finest finest grouped period, or null @returns number of months that a group's flows are summed over, at least 1 */
 export function monthsSummed({ time, periods }: DatasetPlan, finest: TimeDimension | null): Sql {
   const months = periods.filter((period) => !isMonthZero(period))
-  if (time === null) return whole(finest === null ? Math.max(1, months.length) : 1)
+  if (time === null) return integerLiteral(finest === null ? Math.max(1, months.length) : 1)
   const { dimension, cells } = time
-  if (cells.length === 0) return whole(1)
-  if (dimension === null) return whole(Math.max(1, ...cells.map(({ count }) => count)))
+  if (cells.length === 0) return integerLiteral(1)
+  if (dimension === null) return integerLiteral(Math.max(1, ...cells.map(({ count }) => count)))
   return sql`CASE spine.${ident(dimensionOf(dimension).column)} ${join(
-    cells.map(({ code, count }) => sql`WHEN ${whole(code)} THEN ${whole(Math.max(1, count))}`),
+    cells.map(
+      ({ code, count }) => sql`WHEN ${integerLiteral(code)} THEN ${integerLiteral(Math.max(1, count))}`,
+    ),
     ' ',
   )} END`
 }
@@ -97,7 +99,7 @@ export const isOneMonthEach = ({
     : time.cells.every(({ months }) => months.length <= 1)
 
 const integers = (values: readonly number[]): Sql =>
-  sql`CAST(unnest([${join(values.map(whole), ', ')}]) AS INTEGER)`
+  sql`CAST(unnest([${join(values.map(integerLiteral), ', ')}]) AS INTEGER)`
 
 /** @returns a relation with a row for each period and a column for each grouped dimension of time; empty without periods */
 export function periodRelation(groups: readonly DimensionCode[], codes: readonly number[]): Sql {

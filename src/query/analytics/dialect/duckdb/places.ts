@@ -12,7 +12,7 @@ import {
   groupedDimension,
 } from '../../../../model/dimensions.ts'
 import { STATES } from '../../../../model/territory/states.ts'
-import { EMPTY, either, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { EMPTY, either, ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import type { QueryFilter } from '../../filters.ts'
 import type { Grouping } from '../../options/groupings.ts'
 import type { DatasetPlan } from '../../plan.ts'
@@ -51,7 +51,7 @@ function regionSql(state: Sql): Sql {
   const regions = [...new Set(STATES.map(({ region_code }) => region_code))]
   const cases = regions.map((region) => {
     const states = STATES.filter(({ region_code }) => region_code === region).map(({ uf }) => `'${uf}'`)
-    return sql`WHEN ${state} IN (${TEXT(states.join(', '))}) THEN ${whole(region)}`
+    return sql`WHEN ${state} IN (${TEXT(states.join(', '))}) THEN ${integerLiteral(region)}`
   })
   return sql`CASE ${join(cases, ' ')} END`
 }

@@ -1,5 +1,5 @@
 /** Prints exact quotients: integers in, integers out, in 64 bits where they fit. Pure. */
-import { type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { integerLiteral, type Sql, sql, TEXT } from '../../../../sql.ts'
 
 /** Scale of unrounded order: fractions with denominators up to 2×10^8 differ by more than 10^-18. */
 const RANK_SCALE = 10n ** 18n
@@ -29,13 +29,13 @@ const narrow = (value: Sql): Sql => sql`TRY_CAST(${value} AS BIGINT)`
 /** numerator × 10^decimals ÷ denominator, rounded half away from zero. */
 export function quotientSql(numerator: Sql, denominator: Sql, decimals: number): Sql {
   const rounded = (n: Sql, d: Sql): Sql =>
-    sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${whole(10 ** decimals)} + ${d}) // (2 * ${d}))`
+    sql`(CASE WHEN ${n} < 0 THEN -1 ELSE 1 END) * ((2 * abs(${n}) * ${integerLiteral(10 ** decimals)} + ${d}) // (2 * ${d}))`
   return sql`CASE WHEN ${isNarrow(numerator, denominator, boundsOfQuotient(decimals))} THEN CAST(${rounded(narrow(numerator), narrow(denominator))} AS HUGEINT) ELSE ${rounded(numerator, denominator)} END`
 }
 
 /** numerator × 10^18 ÷ denominator. Narrow numbers use long division, nine digits at a time. */
 export function rankSql(numerator: Sql, denominator: Sql): Sql {
-  const [n, d, digits] = [narrow(numerator), narrow(denominator), whole(10 ** 9)]
+  const [n, d, digits] = [narrow(numerator), narrow(denominator), integerLiteral(10 ** 9)]
   const first = sql`(${n} % ${d}) * ${digits}`
   const second = sql`((${first}) % ${d}) * ${digits}`
   const byDigits = sql`(CAST(${n} // ${d} AS HUGEINT) * ${digits} + (${first}) // ${d}) * ${digits} + (${second}) // ${d}`
@@ -47,7 +47,7 @@ export function rankSql(numerator: Sql, denominator: Sql): Sql {
  * @param step number of digits at a time, a divisor of 18
  */
 export function longRankSql(numerator: Sql, denominator: Sql, step: 6 | 9 = 9): Sql {
-  const digits = sql`CAST(${whole(10 ** step)} AS HUGEINT)`
+  const digits = sql`CAST(${integerLiteral(10 ** step)} AS HUGEINT)`
   let rank = sql`(${numerator} // ${denominator})`
   let rest = numerator
   for (let place = 0; place < 18; place += step) {

@@ -15,7 +15,7 @@ import {
 } from '../../../../model/dimensions.ts'
 import type { Condition, Measure } from '../../../../model/metrics.ts'
 import { isTime } from '../../../../model/periods.ts'
-import { EMPTY, ident, join, ofOther, type Sql, sql, TEXT, table, whole } from '../../../../sql.ts'
+import { EMPTY, ident, integerLiteral, join, ofOther, type Sql, sql, TEXT, table } from '../../../../sql.ts'
 import { countField } from '../../../provenance/published-rows.ts'
 import { excludesStateFunds } from '../../datasets/funds.ts'
 import type { DatasetPlan } from '../../plan.ts'
@@ -61,7 +61,7 @@ const residenceColumns = ({ keys, filters }: DatasetPlan): Sql =>
 /** Limits population by age to the metric's year. Other populations have the year in their measures. */
 const yearClause = ({ dataset, years }: DatasetPlan): Sql =>
   dataset === 'population_by_age'
-    ? sql` WHERE reference_year = ${whole(years?.POPULATION_BY_AGE ?? 0)}`
+    ? sql` WHERE reference_year = ${integerLiteral(years?.POPULATION_BY_AGE ?? 0)}`
     : EMPTY
 
 const joinAnd = (conditions: readonly Sql[]): Sql => join(conditions, ' AND ')
@@ -94,7 +94,7 @@ function measureCondition(plan: DatasetPlan, { where = [], standardizedBy }: Mea
 function recordCondition(condition: Condition, { years }: DatasetPlan): Sql {
   if ('outsourced' in condition) return IS_OUTSOURCED
   if ('populationType' in condition)
-    return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${whole(condition.year ?? years?.[condition.populationType] ?? 0)}`
+    return sql`population_type = ${codeText(condition.populationType)} AND reference_year = ${integerLiteral(condition.year ?? years?.[condition.populationType] ?? 0)}`
   return conditionSql(condition)
 }
 

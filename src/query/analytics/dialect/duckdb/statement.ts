@@ -7,7 +7,7 @@
  */
 import { type DimensionCode, hasUnknowns, isPopulation } from '../../../../model/dimensions.ts'
 import { finestTime } from '../../../../model/periods.ts'
-import { EMPTY, ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { EMPTY, ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import type { MetricPlan } from '../../datasets/metric-plan.ts'
 import { hasPeers } from '../../options/comparators.ts'
 import { isTextKind } from '../../options/value-kinds.ts'
@@ -55,7 +55,7 @@ function levelsOf(plan: AggregatePlan): Sql {
     terms.push(...orderTerms(order, `order_${level}_`))
     const columns = order.map((_, index) => sql`, ${ident(`order_${index}`)} AS ${renamed[index] ?? EMPTY}`)
     const names = order.map((_, index) => ident(`order_${index}`))
-    return sql`  SELECT ${whole(level)} AS level, *${excludeClause(names)}${join(columns, '')}
+    return sql`  SELECT ${integerLiteral(level)} AS level, *${excludeClause(names)}${join(columns, '')}
   FROM ${relation(levelPlan, 'page')}`
   })
   return sql`SELECT summary.*, rows.*${excludeClause(orders)}
@@ -142,7 +142,7 @@ function summaryCte(plan: AggregatePlan): Sql {
     const flags = plan.metrics.map(
       (_, index) => sql`${level === 0 ? isMissing(index) : TEXT('false')} AS ${ident(`missing_${index}`)}`,
     )
-    return sql`    SELECT ${whole(level)} AS level, ${lineSql(levelPlan, plan)} AS line, ${join(flags, ', ')} FROM ${relation(levelPlan, 'valued')}`
+    return sql`    SELECT ${integerLiteral(level)} AS level, ${lineSql(levelPlan, plan)} AS line, ${join(flags, ', ')} FROM ${relation(levelPlan, 'valued')}`
   })
   return sql`  SELECT count(*) FILTER (WHERE level = 0) AS total_rows, count(*) AS table_rows, ${digest}, ${countMissing((index) => ident(`missing_${index}`))}
   FROM (

@@ -5,11 +5,11 @@
 import { isOfResidents } from '../../../../model/metrics.ts'
 import { finestTime } from '../../../../model/periods.ts'
 import { SMALL_NUMBERS } from '../../../../model/sheets/statuses.ts'
-import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
+import { ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
 import type { MetricPlan } from '../../datasets/metric-plan.ts'
 import type { AggregatePlan } from '../../plan.ts'
+import { isInGroupSetSql } from './collected-groups.ts'
 import { key } from './facts.ts'
-import { collectedSql } from './known.ts'
 
 const TRUE = TEXT('true')
 
@@ -25,9 +25,9 @@ export const statusColumns = (plan: AggregatePlan): Sql[] =>
           return conditions.length === 0 ? TRUE : sql`(${join(conditions, ' AND ')})`
         }
         const columns: readonly (readonly [string, Sql])[] = [
-          ['complete', both(({ knownGroups }) => collectedSql(knownGroups, plan))],
-          ['begun', both(({ status }) => (status === null ? null : collectedSql(status.begun, plan)))],
-          ['final', both(({ status }) => (status === null ? null : collectedSql(status.final, plan)))],
+          ['complete', both(({ collectedGroups }) => isInGroupSetSql(collectedGroups, plan))],
+          ['begun', both(({ status }) => (status === null ? null : isInGroupSetSql(status.begun, plan)))],
+          ['final', both(({ status }) => (status === null ? null : isInGroupSetSql(status.final, plan)))],
           ['full', both(({ status }) => (status === null ? null : fullPeriodSql(status.partial, plan)))],
         ]
         return columns.map(([name, condition]) => sql`${condition} AS ${ident(`is_${name}_${index}`)}`)
@@ -39,7 +39,7 @@ function fullPeriodSql(partial: readonly number[], { query }: AggregatePlan): Sq
   const finest = finestTime(query.group_by)
   return finest === null
     ? TEXT('false')
-    : sql`spine.${key(finest)} NOT IN (${join(partial.map(whole), ', ')})`
+    : sql`spine.${key(finest)} NOT IN (${join(partial.map(integerLiteral), ', ')})`
 }
 
 /** @param index index of the metric in the plan @returns the first status that applies; STATUSES has them in the same order */
@@ -55,13 +55,13 @@ function smallNumberSql(
   column: (name: string) => Sql,
 ): Sql | null {
   if (limits.method === 'none' || denominator === null) return null
-  const few = whole(SMALL_NUMBERS.events)
+  const few = integerLiteral(SMALL_NUMBERS.events)
   const hasStandard = limits.method === 'dobson' || limits.method === 'chiang'
   const events = hasStandard
     ? sql`${column('standard_events')} < ${few}`
-    : sql`${column('numerator')} < ${few} * ${whole(scale)}`
+    : sql`${column('numerator')} < ${few} * ${integerLiteral(scale)}`
   // A life expectancy of so few residents is null.
   if (limits.method === 'chiang' || !catalog.some(isOfResidents)) return events
   const residents = column(spread?.residents === undefined ? 'denominator' : 'standard_residents')
-  return sql`(${events} OR ${residents} < ${whole(SMALL_NUMBERS.residents)})`
+  return sql`(${events} OR ${residents} < ${integerLiteral(SMALL_NUMBERS.residents)})`
 }

@@ -14,8 +14,8 @@ import { finestTime } from '../../../../model/periods.ts'
 import { codelessOf } from '../../../../model/required-tables.ts'
 import { NO_FACILITY } from '../../../../model/sih/code-lists.ts'
 import { REGIONS, STATES, type State } from '../../../../model/territory/states.ts'
-import { ident, join, type Sql, sql, TEXT, whole } from '../../../../sql.ts'
-import { coveredGroups, type KnownGroups, WHOLE_STATES } from '../../coverage.ts'
+import { ident, integerLiteral, join, type Sql, sql, TEXT } from '../../../../sql.ts'
+import { coveredGroups, type GroupSet, WHOLE_STATES } from '../../coverage.ts'
 import type { MetricPlan } from '../../datasets/metric-plan.ts'
 import type { Grouping } from '../../options/groupings.ts'
 import type { AggregatePlan } from '../../plan.ts'
@@ -23,14 +23,14 @@ import { codeText } from './conditions.ts'
 import { GROUP_STATE, key } from './facts.ts'
 
 /** @returns a condition on the group; null when every group has a value */
-export function knownGroupSql(
-  { knownGroups, knownGroupsByCode }: MetricPlan,
+export function isCollectedSql(
+  { collectedGroups, collectedGroupsByCode }: MetricPlan,
   plan: AggregatePlan,
 ): Sql | null {
   const conditions = [
-    collectedSql(knownGroups, plan),
-    ...knownGroupsByCode.map(({ dimension, knownGroups: codeGroups }) => {
-      const collected = collectedSql(codeGroups, plan)
+    isInGroupSetSql(collectedGroups, plan),
+    ...collectedGroupsByCode.map(({ dimension, collectedGroups: codeGroups }) => {
+      const collected = isInGroupSetSql(codeGroups, plan)
       return collected === null ? null : sql`(${isWithoutCodeSql(dimension)} OR ${collected})`
     }),
   ].filter((condition) => condition !== null)
@@ -41,28 +41,28 @@ export function knownGroupSql(
 function isWithoutCodeSql(dimension: DimensionCode): Sql {
   const column = sql`spine.${key(dimension)}`
   const { unknown, digits } = codelessOf(dimension)
-  if (digits !== undefined) return sql`coalesce(length(${column}) <> ${whole(digits)}, true)`
+  if (digits !== undefined) return sql`coalesce(length(${column}) <> ${integerLiteral(digits)}, true)`
   return unknown === undefined
     ? sql`${column} IS NULL`
     : sql`coalesce(${column} = ${codeText(unknown)}, true)`
 }
 
 /** @returns a condition on the group, whose row is `spine`; null when it holds for every group */
-export function collectedSql(knownGroups: KnownGroups, plan: AggregatePlan): Sql | null {
-  if (knownGroups === 'all') return null
-  if (knownGroups === 'none') return TEXT('false')
-  if ('periods' in knownGroups)
-    return sql`${periodOfGroup(plan)} IN (${join(knownGroups.periods.map(whole), ', ')})`
+export function isInGroupSetSql(groups: GroupSet, plan: AggregatePlan): Sql | null {
+  if (groups === 'all') return null
+  if (groups === 'none') return TEXT('false')
+  if ('periods' in groups)
+    return sql`${periodOfGroup(plan)} IN (${join(groups.periods.map(integerLiteral), ', ')})`
   const coveredPlace = findCoveredPlace(plan)
   const codesOf = (states: readonly string[]): string[] =>
     coveredPlace.collected(STATES.filter(({ uf }) => states.includes(uf)))
-  if ('states' in knownGroups) {
-    const codes = codesOf(knownGroups.states)
+  if ('states' in groups) {
+    const codes = codesOf(groups.states)
     return codes.length === 0
       ? TEXT('false')
       : sql`${coveredPlace.code} IN (${join(codes.map(groupText), ', ')})`
   }
-  const pairs = knownGroups.cells.flatMap(({ period, states }) =>
+  const pairs = groups.cells.flatMap(({ period, states }) =>
     codesOf(states).map((code) => `${period} ${code}`),
   )
   return sql`CAST(${periodOfGroup(plan)} AS VARCHAR) || ' ' || ${coveredPlace.code} IN (SELECT unnest(${pairs}))`
