@@ -10,6 +10,7 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream, existsSync, readdirSync, renameSync } from 'node:fs'
 import { copyFile, link, mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { addAbortSignal } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isFullDisk, isRunning, replaceFile } from '../files.ts'
 import { digestFile } from '../release/digest.ts'
@@ -19,10 +20,9 @@ import { findFilesByDigest, moveIntoPlace } from '../release/writer.ts'
 import type { Verifier } from '../trust/note.ts'
 import { checkBeside, PROOF_FILE, requireSignature, SIGNATURE_FILE } from '../trust/release-notes.ts'
 import { reasonOf } from './http.ts'
+import { copyInLanes } from './lanes.ts'
 import { type Place, PlaceError } from './place.ts'
 
-/** Files that are copied at the same time. */
-const LANES = 4
 /** Attempts to read on when a connection ends in the middle of a file, and the pause before the second one. */
 const ATTEMPTS = 4
 const PAUSE_MS = 250
@@ -146,19 +146,15 @@ async function fetchOne(
   let copied = 0
   let linked = 0
   try {
-    const queue = [...manifest.files]
-    const work = async (): Promise<void> => {
-      for (let file = queue.shift(); file !== undefined; file = queue.shift()) {
-        options.signal?.throwIfAborted()
-        if (await linkFile(existing.get(file.sha256), join(staging, file.path), file)) linked += file.bytes
-        else {
-          const bytes = await fetchFile(place, staging, id, file, options.signal)
-          copied += bytes
-        }
-        options.onBytes?.(file.bytes)
+    const copy = async (file: ManifestFile, signal: AbortSignal): Promise<void> => {
+      if (await linkFile(existing.get(file.sha256), join(staging, file.path), file)) linked += file.bytes
+      else {
+        const bytes = await fetchFile(place, staging, id, file, signal)
+        copied += bytes
       }
+      options.onBytes?.(file.bytes)
     }
-    await Promise.all(Array.from({ length: LANES }, work))
+    await copyInLanes(manifest.files, copy, options.signal)
     for (const [path, text] of notes) {
       await mkdir(dirname(join(staging, path)), { recursive: true })
       await writeFile(join(staging, path), text, { flush: true })
@@ -167,7 +163,7 @@ async function fetchOne(
     await moveIntoPlace(releasesDir, { manifest, staging })
   } catch (error) {
     // Copied bytes stay for the next attempt, unless they fill the disk.
-    if (isFullDisk(error)) await rm(staging, { recursive: true, force: true })
+    if (isFullDisk(error)) await rm(staging, { recursive: true, force: true }).catch(() => undefined)
     throw error
   }
   return { release_id: id, present: false, copied_bytes: copied, linked_bytes: linked }
@@ -264,7 +260,7 @@ async function fetchFile(
     } catch (error) {
       if (signal?.aborted === true || !(error instanceof PlaceError) || !error.isAway || attempt >= ATTEMPTS)
         throw error
-      await wait(PAUSE_MS * 2 ** (attempt - 1))
+      await wait(PAUSE_MS * 2 ** (attempt - 1), undefined, { signal })
       continue
     }
     if (size === file.bytes && hash.digest('hex') === file.sha256) break
@@ -309,14 +305,16 @@ async function appendFrom(
   hash: Hash,
   signal: AbortSignal | undefined,
 ): Promise<number> {
-  const body = await place.open(path, size)
+  const body = await place.open(path, size, signal)
   if (body === null) throw new PlaceError(`${path} is missing at ${place.name}.`)
   const handle = await open(part, 'a')
   let bytes = 0
   try {
+    // The reason of the signal ends a connection on which nothing moves.
+    if (signal !== undefined) addAbortSignal(signal, body)
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      signal?.throwIfAborted()
-      await handle.write(chunk)
+      // A nearly full disk takes a part of a chunk; the rest must fail, not be left out.
+      await handle.appendFile(chunk)
       hash.update(chunk)
       bytes += chunk.length
       if (size + bytes > sizeMax) break

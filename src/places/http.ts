@@ -46,24 +46,29 @@ export interface Incoming {
  * @param place address for messages
  * @param make returns the request; called for each attempt, because signatures age
  * @returns an answer with a status that is not worth another attempt
- * @throws PlaceError when no attempt was answered, or all with an error of the server
+ * @throws PlaceError when no attempt was answered, or all with an error of the server; the reason of an aborted signal
  */
-export async function send(place: string, make: () => Promise<Outgoing>): Promise<Incoming> {
+export async function send(
+  place: string,
+  make: () => Promise<Outgoing>,
+  signal?: AbortSignal,
+): Promise<Incoming> {
   for (let attempt = 1; ; attempt += 1) {
     let pauseMs = PAUSE_MS * 2 ** (attempt - 1)
     let problem: string
     try {
-      const answer = await sendOnce(await make())
+      const answer = await sendOnce(await make(), signal)
       if (!RETRIED.has(answer.status)) return answer
       problem = `${place} answers with status ${answer.status}`
       const seconds = Number(answer.headers['retry-after'])
       if (seconds > 0) pauseMs = Math.min(seconds * 1000, PAUSE_MAX_MS)
       answer.body.destroy()
     } catch (error) {
+      signal?.throwIfAborted()
       problem = `${place} cannot be reached (${reasonOf(error)})`
     }
     if (attempt >= ATTEMPTS) throw new PlaceError(`${problem}.`, true)
-    await wait(pauseMs)
+    await wait(pauseMs, undefined, { signal })
   }
 }
 
@@ -72,13 +77,17 @@ export const reasonOf = (error: unknown): string => {
   return code ?? message
 }
 
-function sendOnce({ method, url, headers, content }: Outgoing): Promise<Incoming> {
+function sendOnce(
+  { method, url, headers, content }: Outgoing,
+  signal: AbortSignal | undefined,
+): Promise<Incoming> {
   const isSecure = url.startsWith('https:')
   return new Promise((resolve, reject) => {
     const outgoing = (isSecure ? requestHttps : requestHttp)(url, {
       method,
       headers: { ...headers, ...(content === undefined ? {} : { 'content-length': String(content.bytes) }) },
       agent: agents[isSecure ? 'https:' : 'http:'],
+      ...(signal === undefined ? {} : { signal }),
     })
     const idleMs = IDLE_MS[method]
     outgoing.setTimeout(idleMs, () => outgoing.destroy(new Error(`no byte in ${idleMs / 1000} s`)))

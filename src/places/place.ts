@@ -26,8 +26,8 @@ export interface Place {
   list(): Promise<string[]>
   /** @param path for example `<release id>/manifest.json` or `log/checkpoint` @returns null when the file is missing */
   read(path: string): Promise<Buffer | null>
-  /** @returns the bytes of a file from a position on, or null when the file is missing */
-  open(path: string, start: number): Promise<Readable | null>
+  /** @returns the bytes of a file from a position on, or null when the file is missing @throws when the signal is aborted */
+  open(path: string, start: number, signal?: AbortSignal): Promise<Readable | null>
   /** @returns the names of the attestations of a release */
   attestations(releaseId: string): Promise<string[]>
 }
@@ -44,7 +44,7 @@ export interface Content {
 export interface ObjectStore extends Place {
   /** @returns size by path of everything below a folder, such as a release */
   sizes(folder: string): Promise<Map<string, number>>
-  write(path: string, content: Content): Promise<void>
+  write(path: string, content: Content, signal?: AbortSignal): Promise<void>
   /** Copies an object within the store. */
-  copy(from: string, to: string): Promise<void>
+  copy(from: string, to: string, signal?: AbortSignal): Promise<void>
 }

@@ -45,25 +45,26 @@ export function s3Place(bucket: string, prefix: string, settings: S3Settings): O
     }).sign()
     return { ...outgoing, url: signed.url.toString(), headers: Object.fromEntries(signed.headers) }
   }
-  const request = (outgoing: Outgoing): Promise<Incoming> => send(name, () => sign(outgoing))
+  const request = (outgoing: Outgoing, signal?: AbortSignal): Promise<Incoming> =>
+    send(name, () => sign(outgoing), signal)
   const urlOf = (path: string): string =>
     `${base}/${keyOf(path).split('/').map(encodeURIComponent).join('/')}`
 
-  const open = async (path: string, start: number): Promise<Readable | null> => {
+  const open = async (path: string, start: number, signal?: AbortSignal): Promise<Readable | null> => {
     const headers: Record<string, string> = start === 0 ? {} : { range: `bytes=${start}-` }
-    const answer = await request({ method: 'GET', url: urlOf(path), headers })
+    const answer = await request({ method: 'GET', url: urlOf(path), headers }, signal)
     if (answer.status === (start === 0 ? 200 : 206)) return answer.body
     const problem = await refusal(name, path, answer)
     if (answer.status === 404 && !problem.message.includes('NoSuchBucket')) return null
     throw problem
   }
   const read = (path: string): Promise<Buffer | null> => readWithRetries(name, () => open(path, 0))
-  const write = async (path: string, content: Content): Promise<void> => {
+  const write = async (path: string, content: Content, signal?: AbortSignal): Promise<void> => {
     if (content.bytes > OBJECT_BYTES_MAX)
       throw new PlaceError(
         `${path} has ${content.bytes} bytes, and ${name} takes ${OBJECT_BYTES_MAX} in an object.`,
       )
-    const answer = await request({ method: 'PUT', url: urlOf(path), headers: {}, content })
+    const answer = await request({ method: 'PUT', url: urlOf(path), headers: {}, content }, signal)
     if (answer.status !== 200) throw await refusal(name, path, answer)
     answer.body.resume()
   }
@@ -111,14 +112,10 @@ export function s3Place(bucket: string, prefix: string, settings: S3Settings): O
         .filter((path) => TRUST_FILE.test(path)),
     sizes,
     write,
-    async copy(from, to) {
+    async copy(from, to, signal) {
       const source = `/${bucket}/${keyOf(from).split('/').map(encodeURIComponent).join('/')}`
-      const answer = await request({
-        method: 'PUT',
-        url: urlOf(to),
-        headers: { 'x-amz-copy-source': source },
-        content: NOTHING,
-      })
+      const headers = { 'x-amz-copy-source': source }
+      const answer = await request({ method: 'PUT', url: urlOf(to), headers, content: NOTHING }, signal)
       const text = (await readBody(name, answer.body)).toString()
       // A copy that fails after it began is answered with 200 and an error.
       if (answer.status !== 200 || text.includes('<Error>'))

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { RELEASE_ID } from '../release/manifest.ts'
-import { readWithRetries, send } from './http.ts'
+import { type Outgoing, readWithRetries, send } from './http.ts'
 import { type Place, PlaceError } from './place.ts'
 
 const readySchema = z.object({ data: z.object({ release_id: z.string().regex(RELEASE_ID) }) })
@@ -14,13 +14,14 @@ const trustSchema = z.object({
 /** @param address of the server, without a / at its end @param key that it is shown; null shows none */
 export function serverPlace(address: string, key: string | null): Place {
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
-  const openPath = async (path: string, start: number): Promise<Readable | null> => {
+  const openPath = async (path: string, start: number, signal?: AbortSignal): Promise<Readable | null> => {
     const range: Record<string, string> = start === 0 ? {} : { range: `bytes=${start}-` }
-    const { status, body } = await send(address, async () => ({
+    const outgoing: Outgoing = {
       method: 'GET',
       url: `${address}${path}`,
       headers: { ...headers, ...range },
-    }))
+    }
+    const { status, body } = await send(address, async () => outgoing, signal)
     if (status === (start === 0 ? 200 : 206)) return body
     body.destroy()
     if (status === 404) return null
@@ -48,7 +49,7 @@ export function serverPlace(address: string, key: string | null): Place {
     const [id = '', ...path] = file.split('/')
     return `/v1/releases/${id}/files/${path.join('/')}`
   }
-  const open = (file: string, start: number): Promise<Readable | null> => openPath(pathOf(file), start)
+  const open: Place['open'] = (file, start, signal) => openPath(pathOf(file), start, signal)
   return {
     name: address,
     current: async () => (await readJson('/ready', readySchema))?.data.release_id ?? null,

@@ -12,10 +12,8 @@ import { type ManifestFile, manifestText } from '../release/manifest.ts'
 import { parseManifest, ReleaseRefused, verifyRelease } from '../release/verify.ts'
 import { PROOF_FILE, SIGNATURE_FILE } from '../trust/release-notes.ts'
 import { folderPlace } from './folder.ts'
+import { copyInLanes } from './lanes.ts'
 import type { Content, ObjectStore } from './place.ts'
-
-/** Objects that are written at the same time. */
-const LANES = 4
 
 export interface StoredRelease {
   readonly release_id: string
@@ -54,26 +52,22 @@ export async function storeRelease(
   const present = await store.sizes(id)
   let sent = 0
   let copied = 0
-  const put = async ({ path, bytes, sha256 }: ManifestFile): Promise<void> => {
+  const put = async ({ path, bytes, sha256 }: ManifestFile, signal: AbortSignal): Promise<void> => {
     const target = `${id}/${path}`
     const source = objects.get(sha256)
     if (present.get(target) !== bytes) {
       if (source !== undefined && source !== target) {
-        await store.copy(source, target)
+        await store.copy(source, target, signal)
         copied += bytes
       } else {
-        await store.write(target, fileContent(join(releasesDir, target), bytes, sha256))
+        await store.write(target, fileContent(join(releasesDir, target), bytes, sha256), signal)
         sent += bytes
       }
     }
     objects.set(sha256, target)
     onBytes(bytes)
   }
-  const queue = [...manifest.files]
-  const work = async (): Promise<void> => {
-    for (let file = queue.shift(); file !== undefined; file = queue.shift()) await put(file)
-  }
-  await Promise.all(Array.from({ length: LANES }, work))
+  await copyInLanes(manifest.files, put)
   const attestations = await folderPlace(releasesDir).attestations(id)
   for (const name of ['acquisition.json', PROOF_FILE, ...attestations, SIGNATURE_FILE]) {
     const text = await readFile(join(releasesDir, id, name)).catch(() => null)

@@ -1,4 +1,5 @@
 /** Copies of releases between folders: verified, by content, resumed, and refused where something is wrong. */
+import { spawnSync } from 'node:child_process'
 import {
   cpSync,
   existsSync,
@@ -7,12 +8,17 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import t from 'tap'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
 import { createSigningKey, loadNoteSigner } from '../../src/keys/signing.ts'
 import { copyLog, logInFolder } from '../../src/places/copy-log.ts'
 import { fetchRelease, repairFile } from '../../src/places/fetch-release.ts'
@@ -28,6 +34,7 @@ import { forgeRelease } from '../fixtures/forged-release.ts'
 import { secondRing } from '../fixtures/rings.ts'
 import { makeSmallRelease, temporaryFolder } from '../fixtures/small-release.ts'
 
+const bin = fileURLToPath(new URL('../../tools/sus-data.js', import.meta.url))
 const { releasesDir, result } = await makeSmallRelease()
 const id = result.analytics
 const ids = await withComponents(releasesDir, id)
@@ -43,6 +50,50 @@ const path = (await readManifest(releasesDir, cnes)).files[0]?.path ?? ''
 
 /** A place whose answers a test changes. */
 const changed = (change: Partial<Place>): Place => ({ ...source, ...change })
+
+/** @returns the state of a replica that has looked once at the place */
+async function followOnce(folder: string, cacheBytes: number | null) {
+  const problems: string[] = []
+  const follower = follow({
+    place: { ...source, current: async () => id },
+    releasesDir: folder,
+    trusted: [],
+    cacheBytes,
+    listRefused: () => [],
+    listDamaged: () => [],
+    onPointer: async () => undefined,
+    onArrived: () => undefined,
+    onProblem: (reason) => problems.push(reason),
+    onMended: () => undefined,
+  })
+  await follower.look()
+  const { reason } = follower.state()
+  await follower.close()
+  return { reason, problems }
+}
+
+type Answer = (file: string, request: IncomingMessage, response: ServerResponse) => unknown
+
+const sendFile: Answer = (file, _request, response) => {
+  try {
+    response.end(readFileSync(file))
+  } catch {
+    response.writeHead(404).end()
+  }
+}
+
+/** @returns storage that has the releases, and whose answers to requests for files a test changes */
+async function openBucket(t: Test, answer: Answer = sendFile): Promise<Place> {
+  const server = createServer((request, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
+    if (searchParams.has('list-type')) response.end('<ListBucketResult/>')
+    else answer(join(releasesDir, decodeURIComponent(pathname).replace('/bucket/', '')), request, response)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close().closeAllConnections())
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return openPlace('s3://bucket', readSettings({ SUS_S3_ENDPOINT: endpoint })).place
+}
 
 t.test('addresses of places', async (t) => {
   const settings = readSettings({ SUS_S3_ENDPOINT: 'http://127.0.0.1:1' })
@@ -227,30 +278,76 @@ t.test('what a killed copy left is used, and bytes in it that are wrong are not'
   t.notOk(existsSync(staging))
 })
 
+t.test('a copy that fails has ended before its error is thrown', async (t) => {
+  let open = 0
+  const place = await openBucket(t, (file, request, response) => {
+    if (!file.includes(cnes) || !file.endsWith('.parquet')) return sendFile(file, request, response)
+    if (file.endsWith(path)) return setTimeout(() => response.writeHead(404).end(), 200)
+    open += 1
+    response.once('close', () => {
+      open -= 1
+    })
+    // Nothing comes after this byte.
+    return response.writeHead(200, { 'content-length': 1000 }).write('P')
+  })
+  const folder = target()
+  await fetchRelease(source, folder, result.demography ?? '', options)
+  const startedMs = Date.now()
+  await t.rejects(fetchRelease(place, folder, cnes, options), { message: /is missing at/ })
+  for (let turn = 0; turn < 20 && open > 0; turn += 1) await wait(50)
+  t.equal(open, 0, 'no file is read any more')
+  t.ok(Date.now() - startedMs < 5000)
+  await fetchRelease(source, folder, cnes, options)
+  await verifyRelease(folder, cnes)
+})
+
+t.test(
+  'a full disk is what a replica reports, and the copy leaves no bytes on it',
+  { skip: !existsSync('/dev/full') && 'no device is always full here' },
+  async (t) => {
+    const folder = target()
+    const staging = join(folder, `.pull-${process.pid}-${cnes}`)
+    const fill = (): void => {
+      mkdirSync(join(staging, path, '..'), { recursive: true })
+      symlinkSync('/dev/full', join(staging, `${path}.part`))
+    }
+    for (let turn = 0; turn < 5; turn += 1) {
+      fill()
+      await t.rejects(fetchRelease(source, folder, cnes, options), { code: 'ENOSPC' })
+      await wait(20)
+      t.notOk(existsSync(staging))
+    }
+    fill()
+    const { reason, problems } = await followOnce(folder, null)
+    t.equal(reason, 'cache_full')
+    t.match(problems, [/ENOSPC/])
+  },
+)
+
+t.test(
+  'a disk that takes a part of a file gets no release',
+  { skip: process.platform === 'win32' },
+  async (t) => {
+    const folder = target()
+    const demography = result.demography ?? ''
+    await fetchRelease(source, folder, demography, options)
+    const command = [process.execPath, bin, 'pull', releasesDir, cnes]
+    // A write that reaches the limit is short, as on a nearly full disk, and only the next one fails.
+    const full = spawnSync('sh', ['-c', `trap '' XFSZ; ulimit -f 100; exec "$0" "$@"`, ...command], {
+      env: { PATH: process.env.PATH, SUS_RELEASES_DIR: folder },
+      encoding: 'utf8',
+    })
+    t.match(full, { status: 1, stderr: /sus-data: EFBIG: file too large, write\n$/ })
+    t.same(releasesIn(folder), [demography])
+  },
+)
+
 t.test('a replica removes what killed copies of other releases left, so that a new one fits', async (t) => {
   const sizes = await Promise.all(
     ids.map(async (each) => (await readManifest(releasesDir, each)).files.map(({ bytes }) => bytes)),
   )
   const needed = sizes.flat().reduce((sum, bytes) => sum + bytes, 0)
   const other = `cnes-br-202001-${'a'.repeat(64)}`
-  const copyInto = async (folder: string, cacheBytes: number | null) => {
-    const follower = follow({
-      place: { ...source, current: async () => id },
-      releasesDir: folder,
-      trusted: [],
-      cacheBytes,
-      listRefused: () => [],
-      listDamaged: () => [],
-      onPointer: async () => undefined,
-      onArrived: () => undefined,
-      onProblem: (reason) => t.comment(reason),
-      onMended: () => undefined,
-    })
-    await follower.look()
-    const state = follower.state()
-    await follower.close()
-    return state.reason
-  }
   const leave = (folder: string, pid: number, each: string, bytes: number): string => {
     const staging = join(folder, `.pull-${pid}-${each}`)
     mkdirSync(join(staging, path, '..'), { recursive: true })
@@ -266,14 +363,14 @@ t.test('a replica removes what killed copies of other releases left, so that a n
       leave(folder, 99_999_999, cnes, 1),
     ]
     const running = leave(folder, process.ppid, other, 0)
-    t.equal(await copyInto(folder, cacheBytes), null, `limit ${cacheBytes}`)
+    t.equal((await followOnce(folder, cacheBytes)).reason, null, `limit ${cacheBytes}`)
     for (const leftover of leftovers) t.notOk(existsSync(leftover), leftover)
     t.ok(existsSync(running), 'a copy of a running process stays')
     for (const each of ids) await verifyRelease(folder, each)
   }
   const full = target()
   leave(full, process.ppid, other, 1)
-  t.equal(await copyInto(full, needed), 'cache_full')
+  t.equal((await followOnce(full, needed)).reason, 'cache_full')
 })
 
 t.test('signatures are demanded where keys are trusted', async (t) => {
