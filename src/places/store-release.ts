@@ -1,7 +1,8 @@
 /**
  * Copies releases from a folder into storage of objects. In: a verified release. Out: its objects in the storage, the manifest
  * last, so that a reader who sees a manifest finds all of its files. Objects that are there with their size are not sent again,
- * and content that another release has there is copied within the storage.
+ * and content that another release has there is copied within the storage. An object that lacks beside its manifest is sent: it was
+ * deleted because it was damaged, and so may be the same content of another release.
  */
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
@@ -13,7 +14,7 @@ import { parseManifest, ReleaseRefused, verifyRelease } from '../release/verify.
 import { PROOF_FILE, SIGNATURE_FILE } from '../trust/release-notes.ts'
 import { folderPlace } from './folder.ts'
 import { copyInLanes } from './lanes.ts'
-import type { Content, ObjectStore } from './place.ts'
+import { type Content, type ObjectStore, PlaceError } from './place.ts'
 
 export interface StoredRelease {
   readonly release_id: string
@@ -22,13 +23,15 @@ export interface StoredRelease {
   readonly copied_bytes: number
 }
 
-/** @returns path of an object by the SHA-256 that a manifest in the storage states for it */
+/** @returns path of an object by the SHA-256 that a manifest in the storage states for it; the object has the size in the manifest */
 export async function findObjectsByDigest(store: ObjectStore): Promise<Map<string, string>> {
   const found = new Map<string, string>()
+  const present = await store.sizes('')
   for (const id of await store.list()) {
     const text = (await store.read(`${id}/manifest.json`))?.toString() ?? ''
     try {
-      for (const file of parseManifest(id, text).files) found.set(file.sha256, `${id}/${file.path}`)
+      for (const { path, bytes, sha256 } of parseManifest(id, text).files)
+        if (present.get(`${id}/${path}`) === bytes) found.set(sha256, `${id}/${path}`)
     } catch (error) {
       // A damaged manifest in the storage only means that nothing is copied from its release.
       if (!(error instanceof ReleaseRefused)) throw error
@@ -50,16 +53,15 @@ export async function storeRelease(
 ): Promise<StoredRelease> {
   const manifest = await verifyRelease(releasesDir, id)
   const present = await store.sizes(id)
+  const isRepair = present.has(`${id}/manifest.json`)
   let sent = 0
   let copied = 0
   const put = async ({ path, bytes, sha256 }: ManifestFile, signal: AbortSignal): Promise<void> => {
     const target = `${id}/${path}`
     const source = objects.get(sha256)
     if (present.get(target) !== bytes) {
-      if (source !== undefined && source !== target) {
-        await store.copy(source, target, signal)
-        copied += bytes
-      } else {
+      if (!isRepair && source !== undefined && (await tryCopy(store, source, target, signal))) copied += bytes
+      else {
         await store.write(target, fileContent(join(releasesDir, target), bytes, sha256), signal)
         sent += bytes
       }
@@ -78,6 +80,22 @@ export async function storeRelease(
   if (present.get(`${id}/manifest.json`) !== text.length)
     await store.write(`${id}/manifest.json`, bytesContent(text))
   return { release_id: id, sent_bytes: sent, copied_bytes: copied }
+}
+
+/** @returns false when the storage does not copy the object, such as one that was deleted meanwhile */
+async function tryCopy(
+  store: ObjectStore,
+  source: string,
+  target: string,
+  signal: AbortSignal,
+): Promise<boolean> {
+  try {
+    await store.copy(source, target, signal)
+    return true
+  } catch (error) {
+    if (error instanceof PlaceError) return false
+    throw error
+  }
 }
 
 export const bytesContent = (bytes: Buffer): Content => ({

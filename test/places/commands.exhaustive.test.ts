@@ -172,6 +172,33 @@ t.test('S3-compatible storage', { skip: withoutS3 }, async (t) => {
     t.match(await run(['pull', 's3://nothing'], empty, s3.env), { status: 1, stderr: /NoSuchBucket/ })
   })
 
+  t.test('a deleted object comes from here, although another release there has its content', async (t) => {
+    const file = keys.find((name) => name.includes(cnes) && name.endsWith('.parquet')) ?? ''
+    const pair = [file, file.replace(cnes, other)]
+    const bytes = await s3.object('GET', file)
+    const damaged = Buffer.from(bytes).fill(0, 60, 70)
+    const push = async (releaseId: string) =>
+      JSON.parse((await run(['push', place, releaseId, '--json'], releasesDir, s3.env)).stdout).releases.at(
+        -1,
+      )
+    for (const key of pair) await s3.object('PUT', key, damaged)
+    await s3.object('DELETE', file)
+    t.match(await push(cnes), { sent_bytes: bytes.length, copied_bytes: 0 })
+    t.same(await s3.object('GET', file), bytes)
+
+    for (const key of pair) await s3.object('DELETE', key)
+    t.match(await push(other), { sent_bytes: bytes.length, copied_bytes: 0 })
+    const third = await forgeRelease(releasesDir, cnes, (_folder, manifest) => {
+      Object.assign(manifest, { importer_version: 'third' })
+    })
+    await s3.object('DELETE', pair[1] ?? '')
+    const stored = await push(third)
+    t.equal(stored.sent_bytes, bytes.length, 'no release there has this content')
+    t.ok(stored.copied_bytes > 0, 'other content is copied there')
+    t.equal((await push(cnes)).sent_bytes, bytes.length)
+    t.equal((await push(other)).sent_bytes, bytes.length)
+  })
+
   t.test('a pull that is killed goes on', async (t) => {
     const { draw } = createDraws(7)
     const killed = temporaryFolder('killed')
