@@ -9,7 +9,7 @@ import {
   request as requestHttp,
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import { pipeline, type Readable } from 'node:stream'
+import { pipeline, type Readable, Transform } from 'node:stream'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Content, PlaceError } from './place.ts'
 
@@ -114,6 +114,29 @@ export async function readBody(place: string, body: Readable): Promise<Buffer> {
     throw new PlaceError(`${place} cannot be reached (${reasonOf(error)}).`, true)
   }
   return Buffer.concat(chunks)
+}
+
+/**
+ * A place that ignores Range sends a file from its beginning. The bytes before the position are dropped then, so that an interrupted
+ * copy also comes to its end there.
+ * @returns the bytes of a file from a position on, or null when the answer does not hold them
+ */
+export function bodyFrom({ status, headers, body }: Incoming, start: number): Readable | null {
+  if (status !== 200 && (status !== 206 || start === 0)) return null
+  const range = headers['content-range']
+  const first = status === 200 ? 0 : range === undefined ? start : Number(/^bytes (\d+)-/.exec(range)?.[1])
+  if (first === start) return body
+  if (!(first < start)) return null
+  let dropped = start - first
+  const rest = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      const kept = chunk.subarray(dropped)
+      dropped -= chunk.length - kept.length
+      done(null, kept)
+    },
+  })
+  pipeline(body, rest, () => undefined)
+  return rest
 }
 
 /** Sends the same GET request again when its body ends early. @returns null when the file is missing */

@@ -8,7 +8,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import { RELEASE_ID } from '../release/manifest.ts'
 import { POINTER, parsePointer } from '../release/pointer.ts'
 import { TRUST_FILE } from '../release/verify.ts'
-import { type Incoming, type Outgoing, readBody, readWithRetries, send } from './http.ts'
+import { bodyFrom, type Incoming, type Outgoing, readBody, readWithRetries, send } from './http.ts'
 import { type Content, type ObjectStore, PlaceError } from './place.ts'
 
 export interface S3Settings {
@@ -53,7 +53,8 @@ export function s3Place(bucket: string, prefix: string, settings: S3Settings): O
   const open = async (path: string, start: number, signal?: AbortSignal): Promise<Readable | null> => {
     const headers: Record<string, string> = start === 0 ? {} : { range: `bytes=${start}-` }
     const answer = await request({ method: 'GET', url: urlOf(path), headers }, signal)
-    if (answer.status === (start === 0 ? 200 : 206)) return answer.body
+    const body = bodyFrom(answer, start)
+    if (body !== null) return body
     const problem = await refusal(name, path, answer)
     if (answer.status === 404 && !problem.message.includes('NoSuchBucket')) return null
     throw problem

@@ -2,7 +2,7 @@
 import type { Readable } from 'node:stream'
 import { z } from 'zod'
 import { RELEASE_ID } from '../release/manifest.ts'
-import { type Outgoing, readWithRetries, send } from './http.ts'
+import { bodyFrom, type Outgoing, readWithRetries, send } from './http.ts'
 import { type Place, PlaceError } from './place.ts'
 
 const readySchema = z.object({ data: z.object({ release_id: z.string().regex(RELEASE_ID) }) })
@@ -21,9 +21,11 @@ export function serverPlace(address: string, key: string | null): Place {
       url: `${address}${path}`,
       headers: { ...headers, ...range },
     }
-    const { status, body } = await send(address, async () => outgoing, signal)
-    if (status === (start === 0 ? 200 : 206)) return body
-    body.destroy()
+    const answer = await send(address, async () => outgoing, signal)
+    const body = bodyFrom(answer, start)
+    if (body !== null) return body
+    answer.body.destroy()
+    const { status } = answer
     if (status === 404) return null
     if (status === 401)
       throw new PlaceError(

@@ -8,8 +8,11 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createKey } from '../../src/keys/keys.ts'
 import { CAPABILITIES } from '../../src/model/capabilities.ts'
+import { openPlace } from '../../src/places/open-place.ts'
+import { storeRelease } from '../../src/places/store-release.ts'
 import { readPointer } from '../../src/release/pointer.ts'
 import { verifyRelease } from '../../src/release/verify.ts'
+import { readSettings } from '../../src/settings.ts'
 import { withComponents } from '../../tools/recorder.ts'
 import { createDraws } from '../fixtures/draws.ts'
 import { forgeRelease } from '../fixtures/forged-release.ts'
@@ -195,6 +198,13 @@ t.test('S3-compatible storage', { skip: withoutS3 }, async (t) => {
     const stored = await push(third)
     t.equal(stored.sent_bytes, bytes.length, 'no release there has this content')
     t.ok(stored.copied_bytes > 0, 'other content is copied there')
+    const { files } = await verifyRelease(releasesDir, third)
+    for (const each of files) await s3.object('DELETE', `sus/data/${third}/${each.path}`)
+    await s3.object('DELETE', `sus/data/${third}/manifest.json`)
+    const opened = openPlace(place, readSettings(s3.env))
+    if (opened.kind !== 'storage') throw new Error(opened.kind)
+    const gone = new Map(files.map(({ sha256 }) => [sha256, `${cnes}/deleted.parquet`]))
+    t.equal((await storeRelease(releasesDir, opened.place, third, gone)).copied_bytes, 0)
     t.equal((await push(cnes)).sent_bytes, bytes.length)
     t.equal((await push(other)).sent_bytes, bytes.length)
   })

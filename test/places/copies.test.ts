@@ -278,6 +278,28 @@ t.test('what a killed copy left is used, and bytes in it that are wrong are not'
   t.notOk(existsSync(staging))
 })
 
+t.test('an interrupted copy ends at places that ignore Range, or begin earlier than requested', async (t) => {
+  const ranges: (string | undefined)[] = []
+  for (const early of [null, 2]) {
+    const place = await openBucket(t, (file, request, response) => {
+      const start = Number(/^bytes=(\d+)-$/.exec(request.headers.range ?? '')?.[1] ?? 0)
+      if (start > 0) ranges.push(request.headers.range)
+      if (start === 0 || early === null) return sendFile(file, request, response)
+      const bytes = readFileSync(file)
+      const first = start - early
+      response.writeHead(206, { 'content-range': `bytes ${first}-${bytes.length - 1}/${bytes.length}` })
+      return response.end(bytes.subarray(first))
+    })
+    const folder = target()
+    const part = join(folder, `.pull-99999999-${cnes}`, `${path}.part`)
+    mkdirSync(join(part, '..'), { recursive: true })
+    writeFileSync(part, readFileSync(join(releasesDir, cnes, path)).subarray(0, 10))
+    await fetchRelease(place, folder, cnes, options)
+    await verifyRelease(folder, cnes)
+  }
+  t.same(ranges, ['bytes=10-', 'bytes=10-'])
+})
+
 t.test('a copy that fails has ended before its error is thrown', async (t) => {
   let open = 0
   const place = await openBucket(t, (file, request, response) => {
