@@ -25,7 +25,7 @@ export function openPlace(address: string, access: PlaceAccess): OpenedPlace {
     const [, bucket, prefix = ''] = BUCKET.exec(address) ?? []
     if (bucket === undefined || (prefix !== '' && !PREFIX.test(prefix)))
       throw new PlaceError(
-        'An address of S3 is s3://bucket or s3://bucket/prefix: a bucket in lower case, and a prefix of letters, digits, points, hyphens and underscores, no part of which begins with a point.',
+        'An address of S3 is s3://bucket or s3://bucket/prefix: a bucket of 3 to 63 characters in lower case, and a prefix of letters, digits, points, hyphens and underscores, no part of which begins with a point.',
       )
     return { kind: 'storage', place: s3Place(bucket, prefix, access) }
   }

@@ -81,7 +81,7 @@ export function s3Place(bucket: string, prefix: string, settings: S3Settings): O
       })
       if (token !== null) query.set('continuation-token', token)
       const answer = await request({ method: 'GET', url: `${base}?${query}`, headers: {} })
-      if (answer.status !== 200) throw await refusal(name, folder, answer)
+      if (answer.status !== 200) throw await refusal(name, null, answer)
       const text = (await readBody(name, answer.body)).toString()
       for (const [, entry = ''] of text.matchAll(/<Contents>(.*?)<\/Contents>/gs)) {
         const key = textOf(entry, 'Key') ?? ''
@@ -136,12 +136,22 @@ function textOf(xml: string, name: string): string | null {
   )
 }
 
-async function refusal(name: string, path: string, { status, body }: Incoming): Promise<PlaceError> {
+/** @param path null when the storage refuses to list its objects */
+async function refusal(name: string, path: string | null, { status, body }: Incoming): Promise<PlaceError> {
   const text = await readBody(name, body).then(String, () => '')
-  const code = textOf(text, 'Code')
-  return new PlaceError(
-    status === 403
-      ? `${name} refuses access to ${path} (${code ?? status}); check SUS_S3_ACCESS_KEY_ID and SUS_S3_SECRET_ACCESS_KEY.`
-      : `${name} answers ${path} with ${code ?? `status ${status}`}.`,
-  )
+  const code = textOf(text, 'Code') ?? `status ${status}`
+  const keys = 'check SUS_S3_ACCESS_KEY_ID and SUS_S3_SECRET_ACCESS_KEY'
+  if (code === 'AuthorizationHeaderMalformed' || (status >= 300 && status < 400))
+    return new PlaceError(
+      `${name} is in another region or at another address (${code}); check SUS_S3_REGION and SUS_S3_ENDPOINT.`,
+    )
+  if (code === 'RequestTimeTooSkewed')
+    return new PlaceError(`${name} refuses the time of this machine (${code}); set its clock.`)
+  if (status === 403)
+    return new PlaceError(
+      path === null
+        ? `${name} refuses to list its objects (${code}); ${keys}, and that the right to list (s3:ListBucket) is granted.`
+        : `${name} refuses access to ${path} (${code}); ${keys}.`,
+    )
+  return new PlaceError(`${name} answers ${path ?? 'a request to list its objects'} with ${code}.`)
 }

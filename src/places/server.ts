@@ -27,6 +27,7 @@ export function serverPlace(address: string, key: string | null): Place {
     answer.body.destroy()
     const { status } = answer
     if (status === 404) return null
+    if (status >= 300 && status < 400) throw movedError(address, path, answer.headers.location ?? '')
     if (status === 401)
       throw new PlaceError(
         `${address} demands a key, and ${key === null ? 'SUS_KEY is not set' : 'does not take the one in SUS_KEY'}.`,
@@ -43,7 +44,7 @@ export function serverPlace(address: string, key: string | null): Place {
     try {
       return schema.parse(JSON.parse(bytes.toString()))
     } catch {
-      throw new PlaceError(`${address} does not answer ${path} as a sus-data server does.`)
+      throw otherServerError(address, path)
     }
   }
   const pathOf = (file: string): string => {
@@ -54,7 +55,11 @@ export function serverPlace(address: string, key: string | null): Place {
   const open: Place['open'] = (file, start, signal) => openPath(pathOf(file), start, signal)
   return {
     name: address,
-    current: async () => (await readJson('/ready', readySchema))?.data.release_id ?? null,
+    async current() {
+      const ready = await readJson('/ready', readySchema)
+      if (ready === null) throw otherServerError(address, '/ready')
+      return ready.data.release_id
+    },
     list: async () =>
       ((await readJson('/v1/releases', listSchema))?.data ?? []).map(({ release_id }) => release_id).sort(),
     read: (file) => readWithRetries(address, () => open(file, 0)),
@@ -64,4 +69,15 @@ export function serverPlace(address: string, key: string | null): Place {
         ({ key_id }) => `attestations/${key_id}.note`,
       ),
   }
+}
+
+const otherServerError = (address: string, path: string): PlaceError =>
+  new PlaceError(`${address} does not answer ${path} as a sus-data server does.`)
+
+/** The message has only the origin of the new address, because the rest may hold a secret. */
+function movedError(address: string, path: string, location: string): PlaceError {
+  const origin = URL.canParse(location, address) ? new URL(location, address).origin : null
+  return origin === null || origin === new URL(address).origin
+    ? otherServerError(address, path)
+    : new PlaceError(`${address} has moved to ${origin}; use that address.`)
 }

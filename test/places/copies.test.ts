@@ -12,7 +12,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -82,16 +82,21 @@ const sendFile: Answer = (file, _request, response) => {
   }
 }
 
+/** @returns address of a server that ends with the test */
+async function listen(t: Test, answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close().closeAllConnections())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
 /** @returns storage that has the releases, and whose answers to requests for files a test changes */
-async function openBucket(t: Test, answer: Answer = sendFile): Promise<Place> {
-  const server = createServer((request, response) => {
+async function openBucket(t: Test, answer: Answer): Promise<Place> {
+  const endpoint = await listen(t, (request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://localhost')
     if (searchParams.has('list-type')) response.end('<ListBucketResult/>')
     else answer(join(releasesDir, decodeURIComponent(pathname).replace('/bucket/', '')), request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close().closeAllConnections())
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return openPlace('s3://bucket', readSettings({ SUS_S3_ENDPOINT: endpoint })).place
 }
 
@@ -140,6 +145,50 @@ t.test('addresses of places', async (t) => {
       t.ok(error instanceof PlaceError, String(error))
       t.notMatch(String(error), /TOPSECRET|AKID/)
     }
+})
+
+t.test('refusals of storage and servers say what to change', async (t) => {
+  const answers: readonly [number, string, RegExp][] = [
+    [
+      400,
+      'AuthorizationHeaderMalformed',
+      /\(AuthorizationHeaderMalformed\); check SUS_S3_REGION and SUS_S3_END/,
+    ],
+    [301, 'PermanentRedirect', /\(PermanentRedirect\); check SUS_S3_REGION and SUS_S3_ENDPOINT\.$/],
+    [
+      403,
+      'RequestTimeTooSkewed',
+      /refuses the time of this machine \(RequestTimeTooSkewed\); set its clock\.$/,
+    ],
+    [403, 'AccessDenied', /to list its objects \(AccessDenied\); .*SUS_S3_SECRET_ACCESS_KEY.*s3:ListBucket/],
+    [404, '', /^s3:\/\/bucket answers a request to list its objects with status 404\.$/],
+  ]
+  for (const [status, code, message] of answers) {
+    const endpoint = await listen(t, (_request, response) =>
+      response.writeHead(status).end(code === '' ? '' : `<Error><Code>${code}</Code></Error>`),
+    )
+    const { place } = openPlace('s3://bucket', readSettings({ SUS_S3_ENDPOINT: endpoint }))
+    await t.rejects(place.list(), { name: 'PlaceError', message }, code)
+  }
+  t.throws(() => openPlace('s3://ab', readSettings({})), { message: /3 to 63 characters/ })
+
+  const settings = readSettings({})
+  const moved = await listen(t, ({ url }, response) =>
+    response.writeHead(301, { location: `https://data.example.org${url}?secret` }).end(),
+  )
+  await t.rejects(openPlace(moved, settings).place.current(), {
+    message: `${moved} has moved to https://data.example.org; use that address.`,
+  })
+  for (const answer of [{ status: 404 }, { status: 302, location: '/login' }]) {
+    const other = await listen(t, (_request, response) =>
+      response
+        .writeHead(answer.status, answer.location === undefined ? {} : { location: answer.location })
+        .end(),
+    )
+    await t.rejects(openPlace(other, settings).place.current(), {
+      message: `${other} does not answer /ready as a sus-data server does.`,
+    })
+  }
 })
 
 t.test('a release arrives with what it joins, and is not copied twice', async (t) => {
