@@ -15,7 +15,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { isFullDisk, isRunning, replaceFile } from '../files.ts'
 import { digestFile } from '../release/digest.ts'
 import { type Manifest, type ManifestFile, manifestText, RELEASE_ID } from '../release/manifest.ts'
-import { checkFileList, parseManifest, ReleaseRefused } from '../release/verify.ts'
+import { checkFileList, parseManifest, ReleaseRefused, verifyRelease } from '../release/verify.ts'
 import { findFilesByDigest, moveIntoPlace } from '../release/writer.ts'
 import type { Verifier } from '../trust/note.ts'
 import { checkBeside, PROOF_FILE, requireSignature, SIGNATURE_FILE } from '../trust/release-notes.ts'
@@ -106,6 +106,27 @@ export async function repairFile(
     await rename(join(staging, path), join(folder, path))
   } finally {
     await rm(staging, { recursive: true, force: true })
+  }
+}
+
+/**
+ * Verifies a release of the folder, and copies files anew that are damaged or missing.
+ * @returns paths of the copied files
+ * @throws PlaceError when a copy mends nothing, or the place cannot be read; ReleaseRefused when its file is damaged, too
+ */
+export async function repairRelease(place: Place, releasesDir: string, id: string): Promise<string[]> {
+  const repaired: string[] = []
+  for (;;) {
+    try {
+      await verifyRelease(releasesDir, id)
+      return repaired
+    } catch (error) {
+      if (!(error instanceof ReleaseRefused)) throw error
+      if (repaired.includes(error.file))
+        throw new PlaceError(`${error.message}; move ${join(releasesDir, id)} away and pull again.`)
+      await repairFile(place, releasesDir, id, error.file)
+      repaired.push(error.file)
+    }
   }
 }
 

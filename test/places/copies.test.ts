@@ -261,6 +261,30 @@ t.test('a damaged file or manifest is copied anew, and a release that is gone st
   t.notOk(existsSync(join(folder, cnes)))
 })
 
+t.test('pull repairs a release that is here, and offers no promotion where it cannot', async (t) => {
+  const folder = target()
+  await fetchRelease(source, folder, id, options)
+  const pull = () =>
+    spawnSync(process.execPath, [bin, 'pull', releasesDir], {
+      env: { PATH: process.env.PATH, SUS_RELEASES_DIR: folder },
+      encoding: 'utf8',
+    })
+  const bytes = readFileSync(join(folder, cnes, path))
+  bytes[60] = (bytes[60] ?? 0) ^ 1
+  writeFileSync(join(folder, cnes, path), bytes)
+  rmSync(join(folder, id, 'manifest.json'))
+  const repaired = pull()
+  t.match(repaired, { status: 0, stdout: `present  ${cnes}  copied anew: ${path}\n` })
+  t.match(repaired.stdout, `present  ${id}  copied anew: manifest.json\n`)
+  for (const each of ids) await verifyRelease(folder, each)
+  writeFileSync(join(folder, cnes, 'stranger'), '')
+  t.match(pull(), {
+    status: 1,
+    stdout: /^$/,
+    stderr: `stranger: is not in the manifest; move ${join(folder, cnes)} away and pull again.\n`,
+  })
+})
+
 t.test('a place that sends a file without end fills no disk', async (t) => {
   let sent = 0
   const endless = changed({

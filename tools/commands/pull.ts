@@ -1,5 +1,5 @@
 /** `sus-data pull`: copies releases from another place into the folder of releases, verified. It promotes nothing. */
-import { type FetchedRelease, fetchRelease } from '../../src/places/fetch-release.ts'
+import { type FetchedRelease, fetchRelease, repairRelease } from '../../src/places/fetch-release.ts'
 import { openPlace } from '../../src/places/open-place.ts'
 import { PlaceError } from '../../src/places/place.ts'
 import { readSettings } from '../../src/settings.ts'
@@ -24,7 +24,7 @@ export const command: Command = {
       throw new PlaceError(`No release is in service at ${place.name}; name the ids to copy.`)
     const ids = current === null ? requested : [current]
     const progress = createProgress({ silent: args.values.json === true })
-    const fetched = new Map<string, FetchedRelease>()
+    const fetched = new Map<string, FetchedRelease & { readonly repaired_files: readonly string[] }>()
     const startedMs = Date.now()
     try {
       for (const id of ids) {
@@ -36,7 +36,13 @@ export const command: Command = {
           },
           onBytes: (bytes) => progress.advance(bytes),
         })
-        for (const copy of copies) if (!fetched.has(copy.release_id)) fetched.set(copy.release_id, copy)
+        for (const copy of copies) {
+          const { release_id, present } = copy
+          if (fetched.has(release_id)) continue
+          if (present) progress.step(`verifying ${release_id}`)
+          const repaired = present ? await repairRelease(place, settings.releasesDir, release_id) : []
+          fetched.set(release_id, { ...copy, repaired_files: repaired })
+        }
       }
     } finally {
       progress.stop()
@@ -47,9 +53,9 @@ export const command: Command = {
       process.stdout.write(`${JSON.stringify({ place: place.name, releases: list })}\n`)
       return 0
     }
-    const lines = list.map(({ release_id, present, copied_bytes, linked_bytes }) =>
+    const lines = list.map(({ release_id, present, copied_bytes, linked_bytes, repaired_files }) =>
       present
-        ? `present  ${release_id}`
+        ? `present  ${release_id}${repaired_files.length === 0 ? '' : `  copied anew: ${repaired_files.join(', ')}`}`
         : `copied   ${release_id}  ${copied_bytes} bytes copied, ${linked_bytes} bytes linked`,
     )
     const seconds = ((Date.now() - startedMs) / 1000).toFixed(1)
