@@ -331,10 +331,10 @@ async function appendFrom(
   const handle = await open(part, 'a')
   let bytes = 0
   try {
-    // The reason of the signal ends a connection on which nothing moves.
+    // An aborted signal also ends a connection on which nothing moves.
     if (signal !== undefined) addAbortSignal(signal, body)
     for await (const chunk of body as AsyncIterable<Buffer>) {
-      // A nearly full disk takes a part of a chunk; the rest must fail, not be left out.
+      // A nearly full disk may take only a part of a chunk. Appending goes on until the disk has all of it, or fails.
       await handle.appendFile(chunk)
       hash.update(chunk)
       bytes += chunk.length

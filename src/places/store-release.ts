@@ -1,8 +1,8 @@
 /**
  * Copies releases from a folder into storage of objects. In: a verified release. Out: its objects in the storage, the manifest
  * last, so that a reader who sees a manifest finds all of its files. Objects that are there with their size are not sent again,
- * and content that another release has there is copied within the storage. An object that lacks beside its manifest is sent: it was
- * deleted because it was damaged, and so may be the same content of another release.
+ * and content that another release has there is copied within the storage. A missing object of a release whose
+ * manifest is there is sent: it was deleted because it was damaged, and the same content of another release may be damaged, too.
  */
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
