@@ -368,6 +368,38 @@ t.test('the records of a flow come with what its number says', async (t) => {
   t.notMatch(textOf(html), /linha ,/)
 })
 
+t.test('sums and contributions of money have their cents, also below a ratio', async (t) => {
+  const cell = { group_by: ['state'], key: { state: 'RR' }, limit: 20 }
+  const panelOf = async (search: string): Promise<string> =>
+    textOf((await get(`/explorer?by=state&${search}`)).html).split('De onde vem este número')[1] ?? ''
+  const money = { ...cell, metrics: ['admissions_value'], metric: 'admissions_value' }
+  for (const [search, body, title] of [
+    ['m=admissions_value&cell=admissions_value;state:RR', money, 'Soma dos registros'],
+    [
+      'm=admissions_value&cell=admissions_value;state:RR&prices=2026-03',
+      { ...money, prices: '2026-03' },
+      'Soma dos registros',
+    ],
+    [
+      'm=average_admission_value&cell=average_admission_value;state:RR',
+      { ...cell, metrics: ['average_admission_value'], metric: 'average_admission_value', side: 'numerator' },
+      'Numerador',
+    ],
+  ] as const) {
+    const { data, meta } = await ask(body, '/v1/analytics/lineage')
+    const panel = await panelOf(search)
+    t.ok(panel.includes(`${title}: ${shown(meta.total, 2)} `), `${search}: ${meta.total}`)
+    for (const { contribution } of data)
+      t.ok(panel.includes(` ${shown(contribution, 2)} `), `${contribution}`)
+    t.equal(panel.includes('Valores arredondados'), 'prices' in body, 'constant prices have more decimals')
+  }
+  t.match(
+    await panelOf('m=average_admission_value&cell=average_admission_value;state:RR'),
+    /Denominador: [\d.]+ /,
+    'counts have no cents',
+  )
+})
+
 t.test('a place, a facility, a search, the releases', async (t) => {
   const place = textOf((await get('/explorer/places/municipality/1400100')).html)
   t.match(place, /Boa Vista/)

@@ -12,10 +12,12 @@ import { Download, EMBED_PATH, escapeHtml, useQuestionHref, useSite } from './si
 import { dimensionOf, labelOf, metricOf } from './table.tsx'
 
 export interface CellRecords {
-  readonly sides: readonly {
-    readonly side: 'numerator' | 'denominator' | null
-    readonly answer: LineageAnswer
-  }[]
+  readonly sides: readonly SideOfCell[]
+}
+
+interface SideOfCell {
+  readonly side: 'numerator' | 'denominator' | null
+  readonly answer: LineageAnswer
 }
 
 export function LineagePanel(props: {
@@ -32,8 +34,9 @@ export function LineagePanel(props: {
   if (cell === null) return null
   const metric = metricOf(catalog, cell.metric.replace(/__base$/, ''))
   const decimals = metric?.decimals ?? 0
+  const decimalsOf = (side: SideOfCell['side']): number =>
+    metricOf(catalog, (side === null ? metric?.code : metric?.[side]) ?? '')?.decimals ?? 0
   const [first] = records.sides
-  const show = (value: number): string => formatNumber(value, 0, language)
   return (
     <section class="panel beside" id="lineage" aria-labelledby="lineage-title">
       <p class="close">
@@ -71,38 +74,8 @@ export function LineagePanel(props: {
           </div>
         )}
       </dl>
-      {records.sides.map(({ side, answer }) => (
-        <div key={side}>
-          <h3>
-            {side === null ? t.sum : t[side]}:{' '}
-            {answer.meta.total === null ? t.noData : formatNumber(answer.meta.total, 0, language)}
-          </h3>
-          <p>
-            {answer.data.length < answer.pagination.total_rows
-              ? t.firstRecords(show(answer.data.length), show(answer.pagination.total_rows))
-              : t.records(show(answer.pagination.total_rows))}
-            {answer.data.length < Math.min(RECORDS_MAX, answer.pagination.total_rows) ? (
-              <>
-                {' · '}
-                <a href={`${questionHref({ ...question, records: RECORDS_MAX })}#lineage`}>{t.moreRecords}</a>
-              </>
-            ) : null}
-          </p>
-          <DataTable
-            label={side === null ? t.sum : t[side]}
-            heads={[{ text: t.record }, { text: t.contribution, isNumber: true }, { text: t.publishedIn }]}
-            rows={answer.data.map((record) => ({
-              key: JSON.stringify([record.key, record.reference_period]),
-              cells: [
-                <RecordKey key="key" record={record.key} />,
-                formatNumber(record.contribution, Number.isInteger(record.contribution) ? 0 : 2, language),
-                record.sources.map((source) => (
-                  <SourceOf key={`${source.file}${source.row}${source.column}`} source={source} />
-                )),
-              ],
-            }))}
-          />
-        </div>
+      {records.sides.map((side) => (
+        <SideRecords key={side.side} records={side} decimals={decimalsOf(side.side)} question={question} />
       ))}
       {first?.answer.meta.notes.map((note) => (
         <p class="hint" key={note.message}>
@@ -113,6 +86,64 @@ export function LineagePanel(props: {
         {t.sameCell}: <code class="wide">{`POST /v1/analytics/lineage ${writeCell(cell)}`}</code>
       </p>
     </section>
+  )
+}
+
+/** Fewest decimals of an amount that is no integer. */
+const FRACTION_DECIMALS = 2
+
+/** The records of one side of a cell, and their sum. */
+function SideRecords(props: {
+  readonly records: SideOfCell
+  /** Decimals of the metric that the side sums. */
+  readonly decimals: number
+  readonly question: Question
+}) {
+  const { records, decimals, question } = props
+  const { side, answer } = records
+  const { t, language } = useSite()
+  const questionHref = useQuestionHref()
+  const { data, pagination, meta } = answer
+  const title = side === null ? t.sum : t[side]
+  const count = (value: number): string => formatNumber(value, 0, language)
+  const decimalsOf = (amount: number): number =>
+    Number.isInteger(amount) ? decimals : Math.max(decimals, FRACTION_DECIMALS)
+  const show = (amount: number): string => formatNumber(amount, decimalsOf(amount), language)
+  const isRounded = [meta.total ?? 0, ...data.map(({ contribution }) => contribution)].some(
+    (amount) => Number(amount.toFixed(decimalsOf(amount))) !== amount,
+  )
+  return (
+    <div>
+      <h3>
+        {title}: {meta.total === null ? t.noData : show(meta.total)}
+      </h3>
+      <p>
+        {data.length < pagination.total_rows
+          ? t.firstRecords(count(data.length), count(pagination.total_rows))
+          : t.records(count(pagination.total_rows))}
+        {data.length < Math.min(RECORDS_MAX, pagination.total_rows) ? (
+          <>
+            {' · '}
+            <a href={`${questionHref({ ...question, records: RECORDS_MAX })}#lineage`}>{t.moreRecords}</a>
+          </>
+        ) : null}
+      </p>
+      {isRounded ? <p class="hint">{t.rounded}</p> : null}
+      <DataTable
+        label={title}
+        heads={[{ text: t.record }, { text: t.contribution, isNumber: true }, { text: t.publishedIn }]}
+        rows={data.map((record) => ({
+          key: JSON.stringify([record.key, record.reference_period]),
+          cells: [
+            <RecordKey key="key" record={record.key} />,
+            show(record.contribution),
+            record.sources.map((source) => (
+              <SourceOf key={`${source.file}${source.row}${source.column}`} source={source} />
+            )),
+          ],
+        }))}
+      />
+    </div>
   )
 }
 
