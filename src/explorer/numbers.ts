@@ -14,6 +14,13 @@ const LOCALES = {
 export const formatNumber = (value: number, decimals: number, language: Language): string =>
   LOCALES[language].format(`,.${decimals}f`)(value)
 
+/** Fewest decimals of confidence limits: those of counts are no integers. */
+const LIMIT_DECIMALS = 2
+
+/** @param decimals decimals of the value that the limit belongs to */
+export const formatLimit = (limit: number, decimals: number, language: Language): string =>
+  formatNumber(limit, Math.max(decimals, LIMIT_DECIMALS), language)
+
 /** @returns three significant digits, e.g. 1,5 mi */
 export function formatShort(value: number, language: Language): string {
   const [divisor, suffix] =

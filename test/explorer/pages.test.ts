@@ -443,6 +443,10 @@ t.test('each release of a joined release has its page', async (t) => {
   }
 })
 
+/** Limits have two decimals, also those of counts. */
+const limitsText = ({ lower, upper }: { lower: number; upper: number }): string =>
+  `IC 95 % ${shown(lower, 2)} – ${shown(upper, 2)}`
+
 /** From the nearer end: the percentile is the part of the other places that are smaller. */
 function rankText(peers: { rank: number; places: number; percentile: number }): string {
   const fromSmallest = Math.round((peers.percentile * (peers.places - 1)) / 100) + 1
@@ -465,9 +469,11 @@ t.test('the page of a place has every number of its profile, and finds its facil
       t.ok(text.includes(label), label)
       for (const indicator of indicators) {
         count += 1
-        for (const name of ['value', 'lower', 'comparator'])
+        for (const name of ['value', 'comparator'])
           if (typeof indicator[name] === 'number')
             t.ok(text.includes(shown(indicator[name], indicator.decimals)), `${indicator.metric} ${name}`)
+        if (indicator.lower !== null)
+          t.ok(text.includes(limitsText(indicator)), `${indicator.metric}: ${limitsText(indicator)}`)
         if (indicator.peers !== null)
           t.ok(text.includes(rankText(indicator.peers)), `${indicator.metric} rank`)
         if (indicator.period?.months > 1)
@@ -635,7 +641,7 @@ t.test('places side by side have the numbers of their profiles, and one scale a 
   const rows = html.split('<tr>')
   let compared = 0
   for (const block of profiles[0].blocks)
-    for (const { metric, label, decimals, value } of block.indicators) {
+    for (const { metric, label, decimals, value, ...limits } of block.indicators) {
       const other = profiles[1].blocks
         .flatMap(({ indicators }: { indicators: unknown[] }) => indicators)
         .find((indicator: { metric: string }) => indicator.metric === metric)
@@ -644,6 +650,7 @@ t.test('places side by side have the numbers of their profiles, and one scale a 
       t.ok(row.startsWith(` ${label} `), label)
       t.match(row, shown(value, decimals), `${metric} of the municipality`)
       t.match(row, shown(other.value, decimals), `${metric} of the state`)
+      if (limits.lower !== null) t.match(row, limitsText(limits), `${metric}: limits`)
       compared += 1
     }
   t.ok(compared > 15)
@@ -1000,6 +1007,13 @@ t.test('limits, comparator and status stand beside the values, as text and symbo
   t.match(html, /<option value="0.95" selected[^>]*>95 %/)
   const bars = await get(`/explorer?${question}&view=bars&lang=en`)
   t.match(bars.html, /class="whisker"><title>limits \d/)
+  for (const view of ['bars', 'lines']) {
+    const counts = await get(
+      `/explorer?m=admissions&by=reference_period&in.state=RR&limits=0.95&view=${view}`,
+    )
+    t.match(counts.html, /limites \d[\d.]*,\d\d a \d[\d.]*,\d\d</, `${view}: limits of counts`)
+    t.notMatch(counts.html, /limites \d[\d.]* a/, view)
+  }
   const peers = await get(
     '/explorer?m=beds_existing_per_100k&by=municipality&in.state=RR&compare=peers&prices=2026',
   )

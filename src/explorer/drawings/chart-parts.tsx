@@ -5,7 +5,7 @@ import { limitsOf } from '../analysis.ts'
 import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf, stateOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
-import { formatMonth, formatNumber, type Language } from '../numbers.ts'
+import { formatLimit, formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { useSite } from '../parts/site.tsx'
 import { labelOf, metricOf } from '../parts/table.tsx'
 import { type Question, timeOf } from '../question.ts'
@@ -57,13 +57,16 @@ export function useChart({ question, catalog }: ChartProps): {
   /** '' where the label has it already. */
   readonly unit: string
   readonly show: (value: number) => string
+  readonly showLimit: (limit: number) => string
 } {
   const { language } = useSite()
   const [code = ''] = question.metrics
   const metric = metricOf(catalog, code)
-  const show = (value: number): string => formatNumber(value, metric?.decimals ?? 0, language)
+  const decimals = metric?.decimals ?? 0
+  const show = (value: number): string => formatNumber(value, decimals, language)
+  const showLimit = (limit: number): string => formatLimit(limit, decimals, language)
   const unit = unitOutsideLabel(metric, language, question.analysis.prices)
-  return { code, metric, label: labelOf(metric, language), unit, show }
+  return { code, metric, label: labelOf(metric, language), unit, show, showLimit }
 }
 
 export function Chart(props: {

@@ -32,7 +32,7 @@ const SERIES_MAX = 8
 export function Bars(props: ChartProps) {
   const { question, rows } = props
   const { t, language } = useSite()
-  const { code, label, unit, show } = useChart(props)
+  const { code, label, unit, show, showLimit } = useChart(props)
   const shown = rows.slice(0, BARS_MAX)
   const values = shown.flatMap((row) => [row.metrics[code] ?? 0, ...(limitsOf(row, code) ?? [])])
   const scale = scaleLinear()
@@ -58,7 +58,7 @@ export function Bars(props: ChartProps) {
                     class="bar"
                   />
                 )}
-                <Whisker row={row} metric={code} scale={scale} show={show} />
+                <Whisker row={row} metric={code} scale={scale} showLimit={showLimit} />
                 <line x1={`${zero}%`} x2={`${zero}%`} y1="0" y2="100%" class="axis" />
               </svg>
               <span class={value === null ? 'value missing' : 'value'}>
@@ -77,16 +77,16 @@ function Whisker(props: {
   readonly row: QueryRow
   readonly metric: string
   readonly scale: (value: number) => number
-  readonly show: (value: number) => string
+  readonly showLimit: (limit: number) => string
 }) {
-  const { row, metric, scale, show } = props
+  const { row, metric, scale, showLimit } = props
   const { language } = useSite()
   const limits = limitsOf(row, metric)
   if (limits === null) return null
   const [from, to] = limits.map((limit) => `${scale(limit)}%`)
   return (
     <g class="whisker">
-      <title>{ANALYSIS_TEXTS[language].limitsOf(show(limits[0]), show(limits[1]))}</title>
+      <title>{ANALYSIS_TEXTS[language].limitsOf(showLimit(limits[0]), showLimit(limits[1]))}</title>
       <line x1={from} x2={to} y1="50%" y2="50%" />
       <line x1={from} x2={from} y1="25%" y2="75%" />
       <line x1={to} x2={to} y1="25%" y2="75%" />
@@ -97,7 +97,7 @@ function Whisker(props: {
 export function Lines(props: SeriesProps) {
   const { question } = props
   const { t, language } = useSite()
-  const { code, label, unit, show } = useChart(props)
+  const { code, label, unit, show, showLimit } = useChart(props)
   const { axis, series } = seriesOf(props, { code, alone: label, language })
   const newestValue = ([, points]: Series): number => lastOf(points, axis.periods) ?? Number.NEGATIVE_INFINITY
   const shown = [...series]
@@ -106,7 +106,7 @@ export function Lines(props: SeriesProps) {
     )
     .slice(0, SERIES_MAX)
   const isNamed = question.groupBy.length > 1
-  const drawing = { label, axis, series: shown, show, isNamed }
+  const drawing = { label, axis, series: shown, show, showLimit, isNamed }
   return (
     <Chart label={label} unit={unit} limit={series.length > SERIES_MAX ? SERIES_MAX : null} areLargest>
       {valuesOf(shown).length === 0 ? (
@@ -130,10 +130,11 @@ function LinesDrawing(props: {
   readonly axis: TimeAxis
   readonly series: readonly Series[]
   readonly show: (value: number) => string
+  readonly showLimit: (limit: number) => string
   readonly isNamed: boolean
   readonly size: Size
 }) {
-  const { label, axis, series, show, isNamed, size } = props
+  const { label, axis, series, show, showLimit, isNamed, size } = props
   const { periods, course } = axis
   const { width, height, months, name: sizeName } = size
   const hasNames = isNamed && size.hasNames
@@ -196,7 +197,7 @@ function LinesDrawing(props: {
                     <title>
                       {limits === null
                         ? title
-                        : `${title}, ${ANALYSIS_TEXTS[language].limitsOf(show(lower), show(upper))}`}
+                        : `${title}, ${ANALYSIS_TEXTS[language].limitsOf(showLimit(lower), showLimit(upper))}`}
                     </title>
                   </circle>
                 </g>

@@ -3,7 +3,7 @@ import { SEARCH_MAX } from '../../text-limits.ts'
 import type { Profile, ProfileIndicator } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { Course, Limits } from '../drawings/sparks.tsx'
-import { formatMonths, formatNumber, formatShort } from '../numbers.ts'
+import { formatLimit, formatMonths, formatNumber, formatShort } from '../numbers.ts'
 import type { PageModule } from '../page.ts'
 import { periodText, questionOfIndicator } from '../parts/profile-table.tsx'
 import { Scroll } from '../parts/scroll.tsx'
@@ -280,8 +280,11 @@ function Value(props: {
   const { indicator, decimals, limits, course, otherPeriod } = props
   const { value, lower, upper } = indicator
   const show = (number: number): string => formatNumber(number, decimals, language)
-  const shorten = (number: number): string =>
-    Math.abs(number) < SHORT_FROM ? show(number) : formatShort(number, language)
+  const showLimit = (limit: number): string => formatLimit(limit, decimals, language)
+  const shorten = (number: number): string => {
+    if (Math.abs(number) >= SHORT_FROM) return formatShort(number, language)
+    return Number.isInteger(number) ? show(number) : showLimit(number)
+  }
   const points = indicator.course?.points ?? []
   const crossed = rangeOf(points.map((point) => point.value))
   const isFlat =
@@ -303,7 +306,7 @@ function Value(props: {
           <span class="unit" title={t.profile.limits}>
             <span>{t.comparePage.interval}</span>{' '}
             <span>
-              {show(lower)} – {show(upper)}
+              {showLimit(lower)} – {showLimit(upper)}
             </span>
           </span>
         )}

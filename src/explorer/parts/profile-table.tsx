@@ -2,7 +2,7 @@
 import type { Profile, ProfileIndicator, ProfilePlace } from '../api-profiles.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
 import { Course, Strip } from '../drawings/sparks.tsx'
-import { formatMonths, formatNumber, type Language } from '../numbers.ts'
+import { formatLimit, formatMonths, formatNumber, type Language } from '../numbers.ts'
 import { change, EMPTY_QUESTION, type Question } from '../question.ts'
 import { TEXTS, type Texts } from '../texts.ts'
 import { Scroll } from './scroll.tsx'
@@ -120,6 +120,7 @@ function IndicatorRow(props: {
   const { indicator, columns } = props
   const { metric, label, unit, decimals, value, lower, upper, course } = indicator
   const show = (number: number): string => formatNumber(number, decimals, language)
+  const showLimit = (limit: number): string => formatLimit(limit, decimals, language)
   const about = [
     unitOutsideLabel({ label, label_en: label, unit }, language),
     periodText(indicator, language),
@@ -142,7 +143,7 @@ function IndicatorRow(props: {
         )}
         {lower === null || upper === null ? null : (
           <span class="unit">
-            <abbr title={t.profile.limits}>{t.profile.interval}</abbr> {show(lower)} – {show(upper)}
+            <abbr title={t.profile.limits}>{t.profile.interval}</abbr> {showLimit(lower)} – {showLimit(upper)}
           </span>
         )}
       </td>

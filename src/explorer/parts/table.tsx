@@ -5,7 +5,7 @@ import { ANALYSIS_TEXTS, limitsOf, significanceOf, statusOf } from '../analysis.
 import type { Labels, MetricLabel, QueryAnswer, QueryRow } from '../api.ts'
 import { codeOf, nameOf, stateOf } from '../api.ts'
 import { unitOutsideLabel } from '../catalog-texts.ts'
-import { formatMonth, formatNumber, type Language } from '../numbers.ts'
+import { formatLimit, formatMonth, formatNumber, type Language } from '../numbers.ts'
 import { baseMonthOf, type CellAddress, change, type Question } from '../question.ts'
 import { TEXTS } from '../texts.ts'
 import { Scroll } from './scroll.tsx'
@@ -303,7 +303,7 @@ function ValueMarks(props: { readonly row: QueryRow; readonly metric: string; re
       {limits === null ? null : (
         <span class="value-marks">
           {' '}
-          ({show(limits[0], Math.max(decimals, 2))} – {show(limits[1], Math.max(decimals, 2))})
+          ({limits.map((limit) => formatLimit(limit, decimals, language)).join(' – ')})
         </span>
       )}
       {significance === null ? null : (
