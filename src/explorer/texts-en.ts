@@ -175,6 +175,7 @@ export const EN: Texts = {
   found: { places: 'Places', facilities: 'Facilities' },
   foundCount: (count: number, hasMore: boolean) =>
     count === 0 ? 'none' : hasMore ? `the first ${count}, there are more` : String(count),
+  outOfReach: 'out of reach of this key',
   searchTooShort: 'Type two letters or more.',
   nothingFound: 'Nothing found.',
   whatChanged: {

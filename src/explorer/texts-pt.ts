@@ -178,6 +178,7 @@ export const PT = {
   found: { places: 'Lugares', facilities: 'Estabelecimentos' } as Record<string, string>,
   foundCount: (count: number, hasMore: boolean) =>
     count === 0 ? 'nenhum' : hasMore ? `os primeiros ${count}, há mais` : String(count),
+  outOfReach: 'fora do alcance desta chave',
   searchTooShort: 'Digite duas letras ou mais.',
   nothingFound: 'Nada encontrado.',
   whatChanged: {

@@ -7,6 +7,7 @@ import { formatMonth } from '../../src/explorer/numbers.ts'
 import type { ExploreData } from '../../src/explorer/pages/explore-load.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { keptOrder, readQuestion } from '../../src/explorer/question.ts'
+import type { Capability } from '../../src/model/capabilities.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -970,6 +971,40 @@ t.test('without a key pages say what to do', async (t) => {
   t.equal(response.status, 200)
   t.match(textOf(await response.text()), /SUS_EXPLORER_KEY/)
   t.equal((await fetch(`${closed.address}/explorer/api/v1/states`)).status, 401)
+})
+
+t.test('what a key may not read is neither nothing found nor none', async (t) => {
+  const pagesOf = async (...capabilities: Capability[]) => {
+    const limited = await startExplorer({ release: server.release, capabilities })
+    t.teardown(() => limited.close())
+    return async (path: string): Promise<string> => textOf(await (await fetch(limited.address + path)).text())
+  }
+  const search = '/explorer/search?text=boa+vista'
+  const registry = await pagesOf('geo.read', 'facilities.read')
+  t.match(
+    await registry(search),
+    /inventados.* Lugares: fora do alcance desta chave · Estabelecimentos: (\d|os)/,
+  )
+  const none = await registry('/explorer/search?text=zzzz')
+  t.match(none, 'Lugares: fora do alcance desta chave · Estabelecimentos: nenhum')
+  t.notMatch(none, 'Nada encontrado')
+  t.match(await registry('/explorer/search?text=b'), /inventados.* Digite duas letras ou mais/)
+
+  const analytics = await pagesOf('analytics.catalog.read', 'analytics.query.read', 'geo.read')
+  t.match(
+    await analytics(search),
+    /inventados.* Lugares: os primeiros 10, há mais · Estabelecimentos: fora do alcance desta chave/,
+  )
+  t.match(await analytics('/explorer/search?text=b'), 'inventados')
+  const sought = await analytics('/explorer/places/municipality/1400100?facility=zzzz')
+  t.match(sought, 'Esta chave não dá acesso a estes dados')
+  t.notMatch(sought, 'Nada encontrado')
+
+  const query = await pagesOf('analytics.query.read')
+  const compared = await query('/explorer/compare?place=state:SP&place=state:RJ&text=boa')
+  t.equal(compared.split('Esta chave não dá acesso a estes dados').length, 3, 'of the table, of the search')
+  t.notMatch(compared, 'Nada encontrado')
+  t.notMatch((await get('/explorer/compare?place=state:SP&place=state:RJ')).html, 'Esta chave não dá acesso')
 })
 
 t.test('a rate that is used up is said in words', async (t) => {

@@ -20,8 +20,8 @@ export interface CompareData {
   /** Places of the address that the release does not have, as `level:code`. */
   readonly missing: readonly string[]
   readonly text: string
-  /** Places that a search for another one found. */
-  readonly found: readonly Found[]
+  /** Places that a search for another one found; null where the key may not read them. */
+  readonly found: readonly Found[] | null
   readonly release: string
   readonly synthetic: boolean
 }
@@ -54,12 +54,8 @@ export async function loadComparison({ api, visit }: LoadContext): Promise<Compa
   )
   const found =
     text.length < TEXT_MIN
-      ? []
-      : (
-          await Promise.all(
-            ['municipality', 'health_region', 'state'].map((level) => findPlaces(api, level, text)),
-          )
-        ).flat()
+      ? { places: [], synthetic: false }
+      : await findPlaces(api, ['municipality', 'health_region', 'state'], { search: text, limit: '10' })
   // Two addresses may be of one place: states are found in small letters, too.
   const loaded = [
     ...new Map(
@@ -70,8 +66,8 @@ export async function loadComparison({ api, visit }: LoadContext): Promise<Compa
     profiles: loaded.map(({ data }) => data),
     missing: answers.flatMap(({ address, answer }) => (answer === null ? [address] : [])),
     text,
-    found,
+    found: found.places,
     release: loaded[0]?.meta.release_id ?? '',
-    synthetic: loaded.some(({ meta }) => meta.synthetic === true),
+    synthetic: found.synthetic || loaded.some(({ meta }) => meta.synthetic === true),
   }
 }

@@ -67,6 +67,11 @@ function View({ data }: { readonly data: CompareData }) {
         </p>
       )}
       {profiles.length < PLACES_MAX ? <AddPlace data={data} addresses={addresses} /> : null}
+      {profiles.length >= 2 && profiles.every(({ blocks }) => blocks.length === 0) ? (
+        <p class="notice" role="status">
+          {t.problems.forbidden}
+        </p>
+      ) : null}
       {profiles.length < 2
         ? null
         : blocksOf(profiles).map((block) => (
@@ -94,7 +99,7 @@ function AddPlace({
 }) {
   const { t, language, href } = useSite()
   const { text, found } = data
-  const offered = found.filter(({ level, member }) => !addresses.includes(`${level}:${member.code}`))
+  const offered = (found ?? []).filter(({ level, member }) => !addresses.includes(`${level}:${member.code}`))
   return (
     <section class="add-place">
       <form class="line" action={COMPARE_PATH} data-go>
@@ -106,7 +111,9 @@ function AddPlace({
         <input id="add-place" type="search" name="text" value={text} maxLength={SEARCH_MAX} />
         <button type="submit">{t.search}</button>
       </form>
-      {text.length >= TEXT_MIN && offered.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
+      {text.length >= TEXT_MIN && offered.length === 0 ? (
+        <p role="status">{found === null ? t.problems.forbidden : t.nothingFound}</p>
+      ) : null}
       <ul class="results-list">
         {offered.map(({ level, member }) => (
           <li key={`${level}${member.code}`}>

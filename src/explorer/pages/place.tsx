@@ -4,7 +4,7 @@
  */
 
 import { SEARCH_MAX } from '../../text-limits.ts'
-import { type Labels, orNull, type Page } from '../api.ts'
+import type { Labels } from '../api.ts'
 import type { Profile, ProfileAnswer, ProfilePlace } from '../api-profiles.ts'
 import { noteText } from '../catalog-texts.ts'
 import { PointsMap } from '../drawings/points-map.tsx'
@@ -17,6 +17,7 @@ import { WhenNear } from '../parts/when-near.tsx'
 import { change, EMPTY_QUESTION } from '../question.ts'
 import { CompareLink } from './compare.tsx'
 import { loadLabels } from './explore-load.ts'
+import { listRows } from './search.tsx'
 
 interface Facility {
   readonly cnes_code: string
@@ -30,7 +31,8 @@ interface PlaceData {
   readonly profile: Profile
   readonly meta: ProfileAnswer['meta']
   readonly residents: ResidentsData | null
-  readonly facilities: readonly Facility[]
+  /** Null where the key may not read them, and for levels without a list. */
+  readonly facilities: readonly Facility[] | null
   readonly hasMoreFacilities: boolean
   readonly facilitiesQuery: string
   /** Words that the facilities are searched for. */
@@ -63,15 +65,16 @@ async function load(
   const text = (new URLSearchParams(visit.search).get('facility') ?? '').trim().slice(0, SEARCH_MAX)
   const filter = FACILITY_FILTERS[level]
   const facilitiesQuery = filter === undefined ? '' : `${filter}=${code}`
-  const search = text === '' ? '' : `&${new URLSearchParams({ search: text })}`
   const [catalog, { data: profile, meta }, facilities] = await Promise.all([
     loadLabels(api),
     api.get<ProfileAnswer>(`/v1/profiles/${level}/${code}`),
-    facilitiesQuery === ''
+    filter === undefined
       ? null
-      : orNull(
-          api.get<Page<Facility>>(`/v1/facilities?${facilitiesQuery}${search}&limit=${FACILITIES_SHOWN}`),
-        ),
+      : listRows<Facility>(api, '/v1/facilities', {
+          [filter]: code,
+          search: text,
+          limit: String(FACILITIES_SHOWN),
+        }),
   ])
   const { place } = profile
   const columns = [place, ...place.parents].map((column) => ({
@@ -89,7 +92,7 @@ async function load(
       api,
       columns.filter((column) => isNational || column.level !== 'country'),
     ),
-    facilities: listed(facilities?.data ?? [], text),
+    facilities: facilities === null ? null : listed(facilities.data, text),
     hasMoreFacilities: facilities?.pagination.has_more === true,
     facilitiesQuery,
     text,
@@ -210,7 +213,7 @@ function Facilities({ data }: { readonly data: PlaceData }) {
   const questionHref = useQuestionHref()
   const { facilities, facilitiesQuery, text, profile } = data
   const { place } = profile
-  if (facilitiesQuery === '' || (facilities.length === 0 && text === '')) return null
+  if (facilitiesQuery === '' || (text === '' && (facilities ?? []).length === 0)) return null
   const onlyBeds = POINT_FILTERS[place.level] ?? ''
   const uf = place.level === 'state' ? place : place.parents.find(({ level }) => level === 'state')
   return (
@@ -244,9 +247,10 @@ function Facilities({ data }: { readonly data: PlaceData }) {
             />
             <button type="submit">{t.search}</button>
           </form>
-          {facilities.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
+          {facilities?.length === 0 ? <p role="status">{t.nothingFound}</p> : null}
+          {facilities === null ? <p role="status">{t.problems.forbidden}</p> : null}
           <ul class="results-list columns">
-            {facilities.map((facility) => (
+            {(facilities ?? []).map((facility) => (
               <li key={facility.cnes_code}>
                 <a href={href(`/explorer/facilities/${facility.cnes_code}`)}>{titleOf(facility)}</a>{' '}
                 <span class="hint">{facility.facility_type_name}</span>

@@ -1,21 +1,25 @@
 /** Search page: finds places and facilities by words of their names, ignoring accents and order, or by the beginning of a code. */
 
 import { SEARCH_MAX } from '../../text-limits.ts'
-import { type Api, ApiFailure, type Member } from '../api.ts'
+import { type Api, ApiFailure, type Member, queryString } from '../api.ts'
 import type { LoadContext, PageModule } from '../page.ts'
 import { PlaceLink, useSite } from '../parts/site.tsx'
 
+interface FoundFacility {
+  readonly cnes_code: string
+  readonly trade_name: string | null
+  readonly legal_name: string | null
+  readonly municipality_name: string | null
+  readonly uf: string | null
+  readonly facility_type_name: string | null
+}
+
 interface SearchData {
   readonly text: string
-  readonly places: readonly { readonly level: string; readonly member: Member }[]
-  readonly facilities: readonly {
-    readonly cnes_code: string
-    readonly trade_name: string | null
-    readonly legal_name: string | null
-    readonly municipality_name: string | null
-    readonly uf: string | null
-    readonly facility_type_name: string | null
-  }[]
+  /** Null where the key may not read them. */
+  readonly places: readonly { readonly level: string; readonly member: Member }[] | null
+  /** Null where the key may not read them. */
+  readonly facilities: readonly FoundFacility[] | null
   /** The release has more of them than are listed. */
   readonly hasMore: { readonly places: boolean; readonly facilities: boolean }
   readonly synthetic: boolean
@@ -24,13 +28,6 @@ interface SearchData {
 const LEVELS = ['state', 'municipality', 'health_region', 'health_macroregion']
 const TEXT_MIN = 2
 
-/** Replaces results that the key may not read, or the release lacks. */
-const orFallback = <Value,>(promise: Promise<Value>, fallback: Value): Promise<Value> =>
-  promise.catch((error: unknown) => {
-    if (error instanceof ApiFailure && [400, 403, 404].includes(error.problem.status)) return fallback
-    throw error
-  })
-
 interface Listed<Row> {
   readonly data: readonly Row[]
   readonly pagination: { readonly has_more: boolean }
@@ -38,48 +35,65 @@ interface Listed<Row> {
 }
 const NONE = { data: [], pagination: { has_more: false }, meta: {} }
 
-async function searchPlaces(api: Api, level: string, text: string): Promise<Listed<Member>> {
-  const query = new URLSearchParams({ search: text, limit: '10' })
-  return await orFallback(api.get<Listed<Member>>(`/v1/analytics/dimensions/${level}/values?${query}`), NONE)
+/** @returns null where the key may not read the list, an empty list where the release lacks it */
+export const listRows = <Row,>(
+  api: Api,
+  path: string,
+  params: Readonly<Record<string, string>>,
+): Promise<Listed<Row> | null> =>
+  api.get<Listed<Row>>(path + queryString(params)).catch((error: unknown) => {
+    const status = error instanceof ApiFailure ? error.problem.status : 0
+    if (status === 403) return null
+    if (status === 400 || status === 404) return NONE
+    throw error
+  })
+
+const isSynthetic = (listed: Listed<unknown> | null): boolean => listed?.meta.synthetic === true
+
+/** @returns places of some levels; null where the key may not read them */
+export async function findPlaces(
+  api: Api,
+  levels: readonly string[],
+  params: Readonly<Record<string, string>>,
+): Promise<Pick<SearchData, 'places' | 'synthetic'> & { readonly hasMore: boolean }> {
+  const lists = await Promise.all(
+    levels.map((level) => listRows<Member>(api, `/v1/analytics/dimensions/${level}/values`, params)),
+  )
+  const places = lists.flatMap((listed, index) =>
+    (listed?.data ?? []).map((member) => ({ level: levels[index] ?? '', member })),
+  )
+  return {
+    places: lists.includes(null) ? null : places.filter(({ member }) => member.code !== null),
+    hasMore: lists.some((listed) => listed?.pagination.has_more === true),
+    synthetic: lists.some(isSynthetic),
+  }
 }
-
-const placesOf = (level: string, { data }: Listed<Member>): SearchData['places'] =>
-  data.filter(({ code }) => code !== null).map((member) => ({ level, member }))
-
-/** @returns places of a level by words of their names or the beginning of their code */
-export const findPlaces = async (api: Api, level: string, text: string): Promise<SearchData['places']> =>
-  placesOf(level, await searchPlaces(api, level, text))
 
 async function load({ visit, api }: LoadContext): Promise<SearchData> {
   const text = (new URLSearchParams(visit.search).get('text') ?? '').trim().slice(0, SEARCH_MAX)
-  if (text.length < TEXT_MIN)
-    return {
-      text,
-      places: [],
-      facilities: [],
-      hasMore: { places: false, facilities: false },
-      synthetic: false,
-    }
-  const query = new URLSearchParams({ search: text, limit: '25' })
-  const [places, facilities] = await Promise.all([
-    Promise.all(LEVELS.map((level) => searchPlaces(api, level, text))),
-    orFallback(api.get<Listed<SearchData['facilities'][number]>>(`/v1/facilities?${query}`), NONE),
+  const isShort = text.length < TEXT_MIN
+  // A short text finds nothing. One row of each list still says whether the data are synthetic.
+  const paramsOf = (limit: string): Record<string, string> =>
+    isShort ? { limit: '1' } : { search: text, limit }
+  const [found, facilities] = await Promise.all([
+    findPlaces(api, isShort ? LEVELS.slice(0, 1) : LEVELS, paramsOf('10')),
+    listRows<FoundFacility>(api, '/v1/facilities', paramsOf('25')),
   ])
   return {
     text,
-    places: places.flatMap((listed, index) => placesOf(LEVELS[index] ?? '', listed)),
-    facilities: facilities.data,
-    hasMore: {
-      places: places.some(({ pagination }) => pagination.has_more),
-      facilities: facilities.pagination.has_more,
-    },
-    synthetic: facilities.meta.synthetic === true,
+    places: isShort ? [] : found.places,
+    facilities: isShort ? [] : (facilities?.data ?? null),
+    hasMore: { places: found.hasMore, facilities: facilities?.pagination.has_more === true },
+    synthetic: found.synthetic || isSynthetic(facilities),
   }
 }
 
 function View({ data }: { readonly data: SearchData }) {
   const { t, href } = useSite()
-  const isEmpty = data.places.length === 0 && data.facilities.length === 0
+  const { places, facilities, hasMore } = data
+  const isEmpty = places?.length === 0 && facilities?.length === 0
+  const countOf = (found: readonly unknown[] | null, isMore: boolean): string =>
+    found === null ? t.outOfReach : t.foundCount(found.length, isMore)
   return (
     <>
       <h1>
@@ -91,15 +105,15 @@ function View({ data }: { readonly data: SearchData }) {
       ) : null}
       {isEmpty ? null : (
         <p role="status">
-          {t.found.places}: {t.foundCount(data.places.length, data.hasMore.places)} · {t.found.facilities}:{' '}
-          {t.foundCount(data.facilities.length, data.hasMore.facilities)}
+          {t.found.places}: {countOf(places, hasMore.places)} · {t.found.facilities}:{' '}
+          {countOf(facilities, hasMore.facilities)}
         </p>
       )}
-      {data.places.length === 0 ? null : (
+      {places === null || places.length === 0 ? null : (
         <section>
           <h2>{t.found.places}</h2>
           <ul class="results-list">
-            {data.places.map(({ level, member }) => (
+            {places.map(({ level, member }) => (
               <li key={`${level}${member.code}`}>
                 <PlaceLink level={level} code={String(member.code)}>
                   {member.name ?? member.code}
@@ -113,11 +127,11 @@ function View({ data }: { readonly data: SearchData }) {
           </ul>
         </section>
       )}
-      {data.facilities.length === 0 ? null : (
+      {facilities === null || facilities.length === 0 ? null : (
         <section>
           <h2>{t.found.facilities}</h2>
           <ul class="results-list">
-            {data.facilities.map((facility) => (
+            {facilities.map((facility) => (
               <li key={facility.cnes_code}>
                 <a href={href(`/explorer/facilities/${facility.cnes_code}`)}>
                   {facility.trade_name ?? facility.legal_name ?? facility.cnes_code}
