@@ -367,6 +367,10 @@ t.test('the records of a flow come with what its number says', async (t) => {
   t.match(textOf(html), /De onde vem este número.*O que o número diz/)
   // A record that adds up many published rows names its column, and no row.
   t.notMatch(textOf(html), /linha ,/)
+  const facilities = await get('/explorer?m=facilities_count&by=state&cell=facilities_count;state:RR')
+  // A record that counts once names its row, and no column.
+  t.match(textOf(facilities.html), /tbEstabelecimento\d{6}\. ?csv .{0,60}linha \d+ SHA-256/)
+  t.notMatch(facilities.html, '<code></code>')
 })
 
 t.test('sums and contributions of money have their cents, also below a ratio', async (t) => {

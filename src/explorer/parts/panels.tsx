@@ -181,8 +181,13 @@ export function SourceOf({ source }: { readonly source: Source }) {
         {source.archive == null ? null : <> ({withBreaks(source.archive)})</>}
       </span>{' '}
       <span>
-        {source.row === null ? null : `${t.line} ${source.row}, `}
-        {t.column} <code>{source.column}</code>
+        {source.row === null ? null : `${t.line} ${source.row}`}
+        {source.column === null ? null : (
+          <>
+            {source.row === null ? null : ', '}
+            {t.column} <code>{source.column}</code>
+          </>
+        )}
       </span>
       {source.raw_value === undefined || source.raw_value === null ? null : (
         <span>
