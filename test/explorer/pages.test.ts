@@ -7,7 +7,7 @@ import { formatMonth } from '../../src/explorer/numbers.ts'
 import type { ExploreData } from '../../src/explorer/pages/explore-load.ts'
 import { searchDimensions } from '../../src/explorer/parts/filters.tsx'
 import { keptOrder, readQuestion } from '../../src/explorer/question.ts'
-import type { Capability } from '../../src/model/capabilities.ts'
+import { CAPABILITIES, type Capability } from '../../src/model/capabilities.ts'
 import { writePointer } from '../../src/release/writer.ts'
 import { startExplorer } from '../fixtures/explorer-server.ts'
 import { makeSmallRelease } from '../fixtures/small-release.ts'
@@ -1003,6 +1003,16 @@ t.test('what a key may not read is neither nothing found nor none', async (t) =>
   const sought = await analytics('/explorer/places/municipality/1400100?facility=zzzz')
   t.match(sought, 'Esta chave não dá acesso a estes dados')
   t.notMatch(sought, 'Nada encontrado')
+
+  const withoutPopulation = CAPABILITIES.filter((capability) => capability !== 'demography.read')
+  const cell = await (await pagesOf(...withoutPopulation))(
+    '/explorer?m=beds_existing_per_100k&by=state&cell=beds_existing_per_100k;state:RR',
+  )
+  t.match(
+    cell,
+    /De onde vem este número .* Numerador: \d.* Denominador Esta chave não dá acesso a estes dados/,
+  )
+  t.notMatch(cell, 'Não foi possível responder')
 
   const query = await pagesOf('analytics.query.read')
   const compared = await query('/explorer/compare?place=state:SP&place=state:RJ&text=boa')

@@ -244,17 +244,29 @@ async function loadRecords(
   const { order_by: _order, ...body } = bodyOf(question)
   const answers = await Promise.all(
     sides.map((side) =>
-      api.post<LineageAnswer>('/v1/analytics/lineage', {
-        ...body,
-        key: keyOf(cell.key),
-        metric: cell.metric,
-        ...(side === null ? {} : { side }),
-        limit: question.records || RECORDS_SHOWN,
-        expected_release_id: release,
-      }),
+      api
+        .post<LineageAnswer>('/v1/analytics/lineage', {
+          ...body,
+          key: keyOf(cell.key),
+          metric: cell.metric,
+          ...(side === null ? {} : { side }),
+          limit: question.records || RECORDS_SHOWN,
+          expected_release_id: release,
+        })
+        .catch(problemOf),
     ),
   )
-  return { sides: answers.map((answer, index) => ({ side: sides[index] ?? null, answer })) }
+  const problems = answers.flatMap((answer) => ('meta' in answer ? [] : [answer]))
+  // A key may read the records of one side alone.
+  const failure =
+    problems.length === sides.length ? problems[0] : problems.find(({ status }) => status !== 403)
+  if (failure !== undefined) throw new ApiFailure(failure)
+  return {
+    sides: answers.map((answer, index) => ({
+      side: sides[index] ?? null,
+      answer: 'meta' in answer ? answer : null,
+    })),
+  }
 }
 
 /** @returns rows that the server sends and draws at first; the browser asks for all that a view needs */

@@ -17,7 +17,8 @@ export interface CellRecords {
 
 interface SideOfCell {
   readonly side: 'numerator' | 'denominator' | null
-  readonly answer: LineageAnswer
+  /** Null where the key may not read the records. */
+  readonly answer: LineageAnswer | null
 }
 
 export function LineagePanel(props: {
@@ -36,7 +37,7 @@ export function LineagePanel(props: {
   const decimals = metric?.decimals ?? 0
   const decimalsOf = (side: SideOfCell['side']): number =>
     metricOf(catalog, (side === null ? metric?.code : metric?.[side]) ?? '')?.decimals ?? 0
-  const [first] = records.sides
+  const meta = records.sides.find(({ answer }) => answer !== null)?.answer?.meta
   return (
     <section class="panel beside" id="lineage" aria-labelledby="lineage-title">
       <p class="close">
@@ -47,9 +48,7 @@ export function LineagePanel(props: {
         <div>
           <dt>{labelOf(metric, language)}</dt>
           <dd class="big">
-            {first?.answer.meta.value == null
-              ? t.noData
-              : formatNumber(first.answer.meta.value, decimals, language)}{' '}
+            {meta?.value == null ? t.noData : formatNumber(meta.value, decimals, language)}{' '}
             <small>{unitOutsideLabel(metric, language, question.analysis.prices)}</small>
           </dd>
         </div>
@@ -74,10 +73,22 @@ export function LineagePanel(props: {
           </div>
         )}
       </dl>
-      {records.sides.map((side) => (
-        <SideRecords key={side.side} records={side} decimals={decimalsOf(side.side)} question={question} />
-      ))}
-      {first?.answer.meta.notes.map((note) => (
+      {records.sides.map(({ side, answer }) => {
+        const title = side === null ? t.sum : t[side]
+        return (
+          <div key={side}>
+            {answer === null ? (
+              <>
+                <h3>{title}</h3>
+                <p>{t.problems.forbidden}</p>
+              </>
+            ) : (
+              <SideRecords {...{ title, answer, question }} decimals={decimalsOf(side)} />
+            )}
+          </div>
+        )
+      })}
+      {meta?.notes.map((note) => (
         <p class="hint" key={note.message}>
           {noteText(note, catalog, language)}
         </p>
@@ -94,17 +105,16 @@ const FRACTION_DECIMALS = 2
 
 /** The records of one side of a cell, and their sum. */
 function SideRecords(props: {
-  readonly records: SideOfCell
+  readonly title: string
+  readonly answer: LineageAnswer
   /** Decimals of the metric that the side sums. */
   readonly decimals: number
   readonly question: Question
 }) {
-  const { records, decimals, question } = props
-  const { side, answer } = records
+  const { title, answer, decimals, question } = props
   const { t, language } = useSite()
   const questionHref = useQuestionHref()
   const { data, pagination, meta } = answer
-  const title = side === null ? t.sum : t[side]
   const count = (value: number): string => formatNumber(value, 0, language)
   const decimalsOf = (amount: number): number =>
     Number.isInteger(amount) ? decimals : Math.max(decimals, FRACTION_DECIMALS)
@@ -113,7 +123,7 @@ function SideRecords(props: {
     (amount) => Number(amount.toFixed(decimalsOf(amount))) !== amount,
   )
   return (
-    <div>
+    <>
       <h3>
         {title}: {meta.total === null ? t.noData : show(meta.total)}
       </h3>
@@ -143,7 +153,7 @@ function SideRecords(props: {
           ],
         }))}
       />
-    </div>
+    </>
   )
 }
 
