@@ -471,6 +471,16 @@ t.test('order, pages and the order of rows by keyboard', async (t) => {
   await page.context().close()
 })
 
+t.test('a frame that scrolls shows that the keyboard is on it', async (t) => {
+  const { page } = await open('/explorer?m=bed_capacity_existing&by=state')
+  for (const frame of ['.scroll:has(table.results)', '.code .scroll']) {
+    const scroll = page.locator(frame).first()
+    await tabTo(page, scroll)
+    t.match(await scroll.evaluate((element) => getComputedStyle(element).outline), / dashed 3px$/, frame)
+  }
+  await page.context().close()
+})
+
 t.test('a map of the country has outlines of fewer points until it is enlarged', async (t) => {
   const { page, problems } = await open('/explorer?m=bed_capacity_existing&by=state')
   const asked: string[] = []
