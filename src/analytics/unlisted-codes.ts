@@ -9,13 +9,14 @@ import { isWithoutCode } from '../model/required-tables.ts'
 import type { AnalyticsQuery } from '../query/analytics/request.ts'
 import { componentManifests, type ReleaseView } from '../release/view.ts'
 import { ident, sql, table } from '../sql.ts'
-import { statesByFacility } from './facility-states.ts'
 import type { AnswerParts } from './query.ts'
 
 type Codes = ReadonlySet<string>
 
 /** Cache by release: its lists do not change, and reading one takes as long as a third of a query. */
 const LISTS = new WeakMap<ReleaseView, Map<DimensionCode, Promise<Codes>>>()
+
+const FACILITY_CODE = /^\d{7}$/
 
 /** Codes that a note names. */
 const NAMED_MAX = 5
@@ -53,11 +54,9 @@ async function listedAmong(
   codes: Codes,
   parts: AnswerParts,
 ): Promise<Codes | null> {
-  const { engine, view, signal } = parts
-  if (dimension === 'facility') {
-    const states = await statesByFacility([...codes], engine, view, signal === undefined ? {} : { signal })
-    return new Set(states.keys())
-  }
+  const { engine, view } = parts
+  // Looking up one of 600,000 facilities takes as long as its question. A lost leading zero shows without it.
+  if (dimension === 'facility') return new Set([...codes].filter((code) => FACILITY_CODE.test(code)))
   const { labels, member } = dimensionOf(dimension)
   if (labels !== undefined) return new Set(Object.keys(labels))
   if (
