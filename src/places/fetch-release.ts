@@ -3,8 +3,8 @@
  * joins, in the folder, verified.
  *
  * Files are collected in a hidden folder. A file gets its name there once its bytes have the SHA-256 of the manifest, and the
- * release gets its name once all of its files and its signature are verified. What the folder has already in another release is
- * linked instead of copied. A copy that ended early goes on from the bytes that it had.
+ * release gets its name once all of its files and its signature are verified. A file that another release in the
+ * folder has already is linked instead of copied. A copy that ended early goes on from the bytes that it had.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream, existsSync, readdirSync, renameSync } from 'node:fs'

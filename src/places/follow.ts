@@ -219,7 +219,7 @@ export function follow(options: FollowOptions): Follower {
 }
 
 /**
- * Removes leftovers of other copies, and releases until the missing ones fit: those that came first go first. What is in service here stays.
+ * Removes leftovers of other copies, and releases until the missing ones fit: those that came first go first. The release in service here stays.
  * @throws CacheFullError when they do not fit beside what is in service
  */
 async function makeRoom(

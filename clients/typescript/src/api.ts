@@ -14514,7 +14514,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What is read by GET: path and parameters below the server’s address. */
+                    /** @description Path and parameters, below the server’s address, that the link reads by GET. */
                     address: string;
                     /**
                      * @description address: this address alone; release: everything below /v1/releases/ID/. Without it: "address".

@@ -26,7 +26,7 @@ const linkSchema = z.strictObject({
       .regex(/^\/v1(\/[A-Za-z0-9_=-][A-Za-z0-9._=-]*)+(\?[^#]*)?$/),
     'um caminho da API com seus parâmetros, como /v1/states?uf=RR',
     'a path of the API with its parameters, such as /v1/states?uf=RR',
-  ).describe('What is read by GET: path and parameters below the server’s address.'),
+  ).describe('Path and parameters, below the server’s address, that the link reads by GET.'),
   scope: z
     .enum(LINK_SCOPES)
     .default('address')
