@@ -92,5 +92,8 @@ t.test('a month that lost a state is refused by metric and state; a reason is lo
   t.match(lost.stderr, `current.json is not JSON; sus-data promote ${small.result.analytics} puts`)
   const unknown = small.result.analytics.replace(/.$/, (digit) => (digit === '0' ? '1' : '0'))
   writeFileSync(pointer, JSON.stringify({ analytics: unknown }))
-  t.match(run('rollback').stderr, `promotions.log has no promotion of ${unknown}`)
+  t.match(
+    run('rollback').stderr,
+    `promotions.log does not say which release was in service before ${unknown}`,
+  )
 })

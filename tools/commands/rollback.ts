@@ -22,14 +22,18 @@ export const command: Command = {
     const last = (await promotedReleases(releasesDir)).find((one) => one !== pointer.id)
     const remedy =
       last === undefined ? '' : `; sus-data promote ${last} puts the last one of ${PROMOTIONS} in service`
-    if (pointer.problem !== null)
-      throw new UsageError(`${join(releasesDir, POINTER)} ${pointer.problem}${remedy}`)
+    if (pointer.id === null)
+      throw new UsageError(
+        pointer.problem === null
+          ? `no release is in service${remedy}`
+          : `${join(releasesDir, POINTER)} ${pointer.problem}${remedy}`,
+      )
     const id = await previousRelease(releasesDir)
     if (id === null)
       throw new UsageError(
         last === undefined
           ? 'no release was in service before this one'
-          : `${PROMOTIONS} has no promotion of ${pointer.id ?? 'the release in service'}, so which one was before it is not known${remedy}`,
+          : `${PROMOTIONS} does not say which release was in service before ${pointer.id}${remedy}`,
       )
     const manifest = await verifyRelease(releasesDir, id)
     for (const component of Object.values(manifest.components)) await verifyRelease(releasesDir, component)
