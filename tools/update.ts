@@ -50,7 +50,7 @@ export interface UpdateResult {
   /** Release that failed the promotion checks. */
   readonly candidate?: string
   readonly fetched: { readonly files: number; readonly bytes: number }
-  /** Files that are here and no longer listed, each a sentence; absent when there are none. */
+  /** Files that are here and no longer listed, and why pruning failed, each a sentence; absent when there are none. */
   readonly notes?: readonly string[]
   /** Newest months that wait for files of states. */
   readonly waiting: readonly { readonly area: string; readonly month: number; readonly missing: number }[]
@@ -236,7 +236,7 @@ async function updateRelease(
     return { ...promoted, pruned: { releases: removable.length, bytes: freed_bytes } }
   } catch (error) {
     // The release is in service: the update has done its work, whatever keeps old releases from going.
-    return { ...promoted, notes: [...(base.notes ?? []), `Nothing was pruned: ${(error as Error).message}`] }
+    return { ...promoted, notes: [...(base.notes ?? []), `Pruning failed: ${(error as Error).message}`] }
   }
 }
 

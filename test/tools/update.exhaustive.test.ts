@@ -192,8 +192,14 @@ t.test('four months', async (t) => {
   // The operator puts a file into the folder of files fetched by hand.
   const population = join(into, 'by-hand/api/v3/agregados/9514-2022.json')
   writeFileSync(population, readFileSync(population, 'utf8').replaceAll('"1000"', '"1001"'))
+  const links = readFileSync(`${keysFile}.links`, 'utf8')
+  writeFileSync(`${keysFile}.links`, `nonsense\n${links}`)
   const byHand = await update('--keep', '2')
-  t.match(byHand, { status: 0, result: { result: 'promoted', fetched: { files: 0 } } })
+  t.match(byHand, {
+    status: 0,
+    result: { result: 'promoted', fetched: { files: 0 }, notes: [/RDRR2605/, /Pruning failed: .*links/] },
+  })
+  writeFileSync(`${keysFile}.links`, links)
 
   // August begins to arrive.
   publisher.files.set(pathOf('ST', 202608), { content: dbcOf('ST', 202608), time: '09-15-26  09:30AM' })
