@@ -31,7 +31,7 @@ export interface Connection {
   unread: Buffer | null
   isQueued: boolean
   /** Answers malformed input and closes the connection, after all earlier requests are answered. */
-  answerParseError: ((current: null) => void) | null
+  answerParseError: (() => void) | null
 }
 
 export interface ConnectionQueue {
@@ -81,7 +81,7 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
     const answer = connection.answerParseError
     connection.answerParseError = null
     dropInput(connection)
-    answer?.(null)
+    answer?.()
   }
   const enqueue = (connection: Connection): void => {
     if (!connection.isQueued) queue.push(connection)
@@ -201,7 +201,7 @@ export function createConnectionQueue(listener: Listener): ConnectionQueue {
       if (connection === undefined || concernsCurrent || (!current && connection.waiting.length === 0))
         return answer(concernsCurrent ? current : null)
       connection.unread = null
-      connection.answerParseError = answer
+      connection.answerParseError = () => answer(null)
     },
     hasPipelined(socket) {
       const connection = connections.get(socket)
